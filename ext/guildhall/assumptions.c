@@ -14,7 +14,6 @@
  *   waiters take all of them.
  * - A thread that is to end has a number for $! (pool/task.c).
  */
-#include "assumptions.h"
 #include <ruby.h>
 #include <ruby/ractor.h>
 #include <ruby/version.h>
@@ -25,8 +24,6 @@
 #include "pool/batch.h"
 #include "values/frozen.h"
 #include "values/hash_template.h"
-
-size_t guildhall_embedded_bytes;
 
 /* Special constants that Ruby does not use mark the slots of a batch (pool/batch.h): no object is at such an address, and
  * the collector does not look at them. */
@@ -115,34 +112,6 @@ static int assumptions_waits(void)
     return RUBY_API_VERSION_MAJOR == 3 || rb_const_defined(rb_cRactor, rb_intern("Port"));
 }
 
-#define SLOT_HEADER 48 /* of a T_DATA object, generously */
-
-/* The structs of Documents lie in their objects (document/object.c), which free nothing then. */
-static int assumptions_embeds(size_t bytes)
-{
-    VALUE object = rb_data_typed_object_zalloc(rb_cObject, bytes, &embedded_type);
-    uintptr_t distance = (uintptr_t)RTYPEDDATA_GET_DATA(object) - (uintptr_t)object;
-    return distance <= SLOT_HEADER;
-}
-
-#define LEAST_EMBEDDED 160 /* of all structs of Documents the largest without its tape */
-
-static int assumptions_small_embedded(void)
-{
-    guildhall_embedded_bytes = LEAST_EMBEDDED;
-    return assumptions_embeds(sizeof(VALUE)) && assumptions_embeds(LEAST_EMBEDDED);
-}
-
-/* Those with a short tape, too. */
-static int assumptions_large_embedded(void)
-{
-    if (!assumptions_embeds(640 - SLOT_HEADER)) return 0;
-    guildhall_embedded_bytes = 640 - SLOT_HEADER;
-    return 1;
-}
-
-static void assumptions_embed_less(void) { guildhall_embedded_bytes = LEAST_EMBEDDED; }
-
 static const struct {
     const char *name;
     int (*holds)(void);
@@ -153,8 +122,6 @@ static const struct {
     {"borrowed_flag", assumptions_borrowed, NULL},
     {"throw_errinfo", assumptions_throws, NULL},
     {"waits", assumptions_waits, NULL},
-    {"embedded_structs", assumptions_small_embedded, NULL},
-    {"embedded_tapes", assumptions_large_embedded, assumptions_embed_less},
     {"hash_tables", guildhall_hash_tables_hold, guildhall_distrust_hash_tables},
     {"hash_slots", guildhall_hash_slots_hold, guildhall_distrust_hash_slots},
 };

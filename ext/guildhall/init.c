@@ -21,7 +21,6 @@ RUBY_FUNC_EXPORTED void Init_native(void)
     guildhall_init_shared_cell(guildhall);
     guildhall_init_avro(guildhall);
     guildhall_init_share_plain(guildhall);
-    guildhall_init_plain_questions(guildhall);
     guildhall_init_plain_copy();
     guildhall_init_schema(guildhall);
     guildhall_init_pipeline(guildhall);

@@ -4,7 +4,7 @@ require "test_helper"
 
 # What the extension takes for granted of Ruby's inside (ext/guildhall/assumptions.c): tested when it is loaded.
 class AssumptionsTest < GuildhallTest
-  SHORTCUTS = %i[embedded_tapes hash_tables hash_slots].freeze
+  SHORTCUTS = %i[hash_tables hash_slots].freeze
   ALL = Guildhall.const_source_location(:ASSUMPTIONS) && Guildhall.send(:const_get, :ASSUMPTIONS)
   WORK = <<~'RUBY'
     require "guildhall/json"

@@ -9,7 +9,6 @@
 #include "json/parse.h"
 #include "json/shortest.h"
 #include "json/source.h"
-#include "json/split.h"
 #include "text/utf8.h"
 
 static uint64_t state;

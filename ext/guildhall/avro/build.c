@@ -158,7 +158,8 @@ static void avro_build_fail(const traversal *t, status status)
         else guildhall_path_key(&path, (const uint8_t *)RSTRING_PTR(name), (size_t)RSTRING_LEN(name));
     }
     const char *reason = t->mismatch ? t->mismatch : guildhall_avro_status_text(status);
-    rb_exc_raise(guildhall_decode_error("Avro", reason, (size_t)(t->input.at - t->bytes), &path, t->bytes, (size_t)(t->input.end - t->bytes)));
+    size_t offset = (size_t)(t->input.at - t->bytes), length = (size_t)(t->input.end - t->bytes);
+    rb_exc_raise(guildhall_decode_error("Avro", reason, offset, &path, t->bytes, length));
 }
 
 static inline void avro_build_check(const traversal *t, status status)

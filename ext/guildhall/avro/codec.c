@@ -1,6 +1,6 @@
 /* Guildhall::Avro::Program: a compiled schema, made once from what Ruby has worked out. */
 #include <ruby.h>
-#include "document.h"
+#include "codec.h"
 #include "document/any.h"
 #include "fit.h"
 #include "init.h"

@@ -3,9 +3,9 @@
 #define GUILDHALL_AVRO_CODEC_H
 
 #include <ruby.h>
-#include "document/codec.h"
+#include "document/object.h"
 #include "document/path.h"
-#include "read.h"
+#include "walk.h"
 
 typedef struct {
     GUILDHALL_CODEC;
@@ -58,5 +58,9 @@ VALUE guildhall_avro_key(const uint8_t *bytes, size_t length);
 VALUE guildhall_avro_time(guildhall_avro_meaning meaning, int64_t number);
 
 void guildhall_init_avro_build(void);
+void guildhall_init_avro_document(VALUE avro);
+void guildhall_init_avro_directory(VALUE avro);
+
+extern guildhall_document_format guildhall_avro_documents;
 
 #endif

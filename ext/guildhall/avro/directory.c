@@ -3,7 +3,7 @@
  * stands in it never changes. */
 #include <ruby.h>
 #include <stdatomic.h>
-#include "document.h"
+#include "codec.h"
 #include "init.h"
 #include "values/frozen.h"
 

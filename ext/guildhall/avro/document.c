@@ -1,7 +1,7 @@
 /* What Avro brings to Documents. Records and maps are maps. */
 #include <ruby.h>
 #include <string.h>
-#include "document.h"
+#include "codec.h"
 #include "document/any.h"
 
 #define DOCUMENT(name) avro_document_##name
@@ -63,17 +63,14 @@ static guildhall_key avro_document_key_at(const void *pointer, uint32_t place)
     return (guildhall_key){pair.key, pair.key_length, 0};
 }
 
-static guildhall_key_index *avro_document_index_of(const view *v, const indexed *target, uint32_t count)
+static int avro_document_fill(guildhall_key_index *made, const void *pointer)
 {
-    guildhall_key_index *found = guildhall_key_indexes_find(v->key_indexes, target->map.offset);
-    if (found || !guildhall_key_indexes_due(v->key_indexes, count)) return found;
-    guildhall_key_index *made = guildhall_key_index_new(target->map.offset, count);
-    if (!made) return NULL;
+    const indexed *target = pointer;
     guildhall_avro_items items = guildhall_avro_items_of(&target->view, target->map);
     for (uint32_t place = 1; guildhall_avro_items_next(&items); place++) {
         guildhall_key_index_put(made, (guildhall_key){items.key, items.key_length, 0}, place, avro_document_key_at, target);
     }
-    return guildhall_key_indexes_publish(v->key_indexes, made, avro_document_key_at, target);
+    return 1;
 }
 
 /* Of equal keys the last counts, as in a Hash. */
@@ -94,7 +91,9 @@ static int avro_document_find_pair(const view *v, position map, VALUE text, posi
     indexed target = {avro_document_view_of(v), map};
     guildhall_key key = {(const uint8_t *)RSTRING_PTR(text), (size_t)RSTRING_LEN(text), 0};
     uint32_t count = guildhall_avro_count(&target.view, map);
-    guildhall_key_index *index = count > GUILDHALL_KEYS_WALKED ? avro_document_index_of(v, &target, count) : NULL;
+    guildhall_key_index *index = NULL;
+    if (count > GUILDHALL_KEYS_WALKED)
+        index = guildhall_key_indexes_of(v->key_indexes, map.offset, count, avro_document_fill, avro_document_key_at, &target);
     if (!index) return avro_document_walk(&target, key, found);
     uint32_t place = guildhall_key_index_get(index, key, avro_document_key_at, &target);
     if (place) *found = avro_document_pair_at(&target, place).value;
@@ -200,7 +199,7 @@ guildhall_document_format guildhall_avro_documents = {
     .read = avro_document_read, .trim = guildhall_index_builder_trim, .error = guildhall_avro_error,
     .no_memory = GUILDHALL_AVRO_NO_MEMORY, .resolve = avro_document_resolve, .build = avro_document_build};
 
-#include "document/methods.h"
+#include "document/methods.inc.c"
 
 static VALUE avro_document_type_name(VALUE self)
 {

@@ -1,7 +1,7 @@
 /* Ruby objects → Avro bytes, as the writer's schema says, and as the gem avro writes them. */
 #include <ruby.h>
 #include <ruby/encoding.h>
-#include "document.h"
+#include "codec.h"
 #include "document/any.h"
 #include "document/errors.h"
 #include "fit.h"

@@ -88,7 +88,8 @@ static status avro_read_close(traversal *t, const container *c)
     uint32_t count = guildhall_avro_samples(c->items, avro_read_here(t) - c->begin);
     int blocks = c->blocks > 1, added = 1;
     for (uint32_t i = 0; i < count && added; i++, open += 3) {
-        added = guildhall_words_add(entries, open[0]) && guildhall_words_add(entries, open[1]) && (!blocks || guildhall_words_add(entries, open[2]));
+        added = guildhall_words_add(entries, open[0]) && guildhall_words_add(entries, open[1]) &&
+                (!blocks || guildhall_words_add(entries, open[2]));
     }
     if (!added || (blocks && !guildhall_words_add(entries, (uint32_t)c->items))) return GUILDHALL_AVRO_NO_MEMORY;
     uint32_t *words = entries->words + c->entry;

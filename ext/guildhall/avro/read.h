@@ -21,7 +21,8 @@ guildhall_outcome guildhall_avro_read(const uint8_t *bytes, size_t from, size_t 
                                            guildhall_index_builder *builder);
 
 /* Goes past a value that the reader's schema leaves out. Less strict: texts and numbers are not looked at. */
-guildhall_avro_status guildhall_avro_leave_out(guildhall_avro_input *input, const guildhall_avro_program *program, uint32_t node, uint32_t depth_left);
+guildhall_avro_status guildhall_avro_leave_out(guildhall_avro_input *input, const guildhall_avro_program *program, uint32_t node,
+                                               uint32_t depth_left);
 
 /* The number of samples for a container, by the bytes of its items. */
 static inline uint32_t guildhall_avro_samples(uint64_t items, uint64_t bytes)

@@ -1,7 +1,7 @@
 /* Open addressing; a directory of lists that only grow, their heads exchanged by compare-and-swap. */
 #include <stdlib.h>
 #include "key_index.h"
-#include "values/key_hash.h"
+#include "text/hash.h"
 
 typedef guildhall_key_index index_table;
 typedef guildhall_key_directory directory;
@@ -146,6 +146,17 @@ index_table *guildhall_key_indexes_publish(guildhall_key_indexes *indexes, index
     } while (!atomic_compare_exchange_weak_explicit(head, &first, made, memory_order_acq_rel, memory_order_acquire));
     atomic_fetch_add_explicit(&known->bytes, key_index_size_of(made), memory_order_relaxed);
     return made;
+}
+
+index_table *guildhall_key_indexes_of(guildhall_key_indexes *indexes, uint32_t map, uint32_t pairs, guildhall_key_fill *fill,
+                                      guildhall_key_at *key_at, const void *payload)
+{
+    index_table *found = guildhall_key_indexes_find(indexes, map);
+    if (found || !guildhall_key_indexes_due(indexes, pairs)) return found;
+    index_table *made = guildhall_key_index_new(map, pairs);
+    if (made && fill(made, payload)) return guildhall_key_indexes_publish(indexes, made, key_at, payload);
+    free(made);
+    return NULL;
 }
 
 void guildhall_key_indexes_free(guildhall_key_indexes *indexes)

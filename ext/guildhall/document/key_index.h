@@ -50,6 +50,13 @@ typedef guildhall_key guildhall_key_at(const void *payload, uint32_t place);
  * the pairs. */
 int guildhall_key_indexes_due(guildhall_key_indexes *indexes, uint32_t pairs);
 
+/* Puts the keys of a map; 0: memory was short. */
+typedef int guildhall_key_fill(guildhall_key_index *index, const void *payload);
+
+/* The index of a map with this number of pairs, made now if it is due; NULL: the caller scans the pairs. */
+guildhall_key_index *guildhall_key_indexes_of(guildhall_key_indexes *indexes, uint32_t map, uint32_t pairs, guildhall_key_fill *fill,
+                                              guildhall_key_at *key_at, const void *payload);
+
 /* keys: how many will be put, at most. NULL when memory is short. */
 guildhall_key_index *guildhall_key_index_new(uint32_t map, uint32_t keys);
 

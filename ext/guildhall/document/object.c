@@ -1,14 +1,14 @@
 /* The life of a Document: made, marked, measured, freed.
  *
  * The garbage collector sees one object a payload, whatever its size. The object pins what owns the bytes; sub-documents
- * pin the root Document. A short index lies in the object's own slot, a longer one in one block with the struct.
+ * pin the root Document. The index lies in one block with the struct.
  */
 #include <ruby.h>
 #include <string.h>
 #include "any.h"
-#include "assumptions.h"
 #include "memory/block_pool.h"
 #include "memory/gc_block.h"
+#include "init.h"
 #include "object.h"
 #include "values/frozen.h"
 
@@ -34,35 +34,24 @@ static void document_release(void *pointer)
 {
     root_document *root = pointer;
     guildhall_key_indexes_release(&root->key_indexes);
-    if (root->document.on_heap) guildhall_gc_block_release(root, guildhall_document_bytes(root));
+    guildhall_gc_block_release(root, guildhall_document_bytes(root));
 }
 
 static size_t document_memsize(const void *pointer)
 {
     const root_document *root = pointer;
-    size_t size = guildhall_key_indexes_size(&root->key_indexes);
-    return size + (root->document.on_heap ? guildhall_block_bytes(guildhall_document_bytes(root)) : 0);
+    return guildhall_key_indexes_size(&root->key_indexes) + guildhall_block_bytes(guildhall_document_bytes(root));
 }
 
-/* EMBEDDABLE: compaction may move the struct, so nothing keeps a pointer into it but what pins the object.
- * WB_PROTECTED: Documents pile up; unprotected they would force major collections. */
-static const rb_data_type_t type = {
-    "Guildhall::Document",
-    {document_mark, document_release, document_memsize},
-    0, 0, RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED | RUBY_TYPED_FROZEN_SHAREABLE | RUBY_TYPED_EMBEDDABLE};
+/* WB_PROTECTED: Documents pile up; unprotected they would force major collections. */
+#define DOCUMENT_FLAGS (RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED | RUBY_TYPED_FROZEN_SHAREABLE)
 
-/* Of sub-documents: nothing is freed but the slot. */
+static const rb_data_type_t type = {"Guildhall::Document", {document_mark, document_release, document_memsize}, 0, 0, DOCUMENT_FLAGS};
+
+/* Of sub-documents, whose struct lies in the object's slot: nothing is freed but that. Compaction may move it, so nothing keeps a pointer
+ * into it but what pins the object. */
 static const rb_data_type_t sub_type = {
-    "Guildhall::Document",
-    {document_mark_root, RUBY_TYPED_DEFAULT_FREE, NULL},
-    &type, 0,
-    RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED | RUBY_TYPED_FROZEN_SHAREABLE | RUBY_TYPED_EMBEDDABLE};
-
-/* Of a struct on the heap, which Ruby does not take for an embeddable type. */
-static const rb_data_type_t heap_type = {
-    "Guildhall::Document",
-    {document_mark, document_release, document_memsize},
-    &type, 0, RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED | RUBY_TYPED_FROZEN_SHAREABLE};
+    "Guildhall::Document", {document_mark_root, RUBY_TYPED_DEFAULT_FREE, NULL}, &type, 0, DOCUMENT_FLAGS | RUBY_TYPED_EMBEDDABLE};
 
 int guildhall_document_of_format(VALUE object, const guildhall_document_format *format)
 {
@@ -107,20 +96,10 @@ VALUE guildhall_document_new(const guildhall_codec *codec, VALUE owner, size_t f
     guildhall_position at = {(uint32_t)from, 0, 0};
     guildhall_kind kind = codec->format->resolve(&view, &at);
     if (kind == GUILDHALL_SCALAR) return codec->format->build(&view, at);
-    VALUE class = document_class_of(codec, kind), made = 0;
-    root_document *root;
-    if (size <= guildhall_embedded_bytes) {
-        made = rb_data_typed_object_zalloc(class, size, &type);
-        root = RTYPEDDATA_GET_DATA(made);
-    } else {
-        root = guildhall_gc_block_new(size);
-    }
+    root_document *root = guildhall_gc_block_new(size);
     document_fill(root, codec, at, index);
     document_show(root, owner, bytes, length);
-    if (!made) {
-        root->document.on_heap = 1;
-        made = rb_data_typed_object_wrap(class, root, &heap_type);
-    }
+    VALUE made = rb_data_typed_object_wrap(document_class_of(codec, kind), root, &type);
     RB_GC_GUARD(owner);
     return guildhall_share(made);
 }
@@ -130,7 +109,6 @@ root_document *guildhall_document_block(const guildhall_codec *codec, size_t fro
     root_document *root = index->size > UINT32_MAX ? NULL : guildhall_block_take(sizeof *root + index->size);
     if (!root) return NULL;
     document_fill(root, codec, (guildhall_position){(uint32_t)from, 0, 0}, index);
-    root->document.on_heap = 1;
     return root;
 }
 
@@ -142,7 +120,7 @@ VALUE guildhall_document_adopt(void **block, VALUE owner, const uint8_t *bytes, 
     guildhall_kind kind = root->codec->format->resolve(&view, &root->document.position);
     document_show(root, owner, bytes, length);
     guildhall_gc_block_adopt(size); /* before the block changes hands: it may raise */
-    VALUE made = guildhall_share(rb_data_typed_object_wrap(document_class_of(root->codec, kind), root, &heap_type));
+    VALUE made = guildhall_share(rb_data_typed_object_wrap(document_class_of(root->codec, kind), root, &type));
     *block = NULL;
     RB_GC_GUARD(owner);
     return made;
@@ -163,6 +141,128 @@ bool guildhall_document_scalar_p(const guildhall_codec *codec, const uint8_t *by
     return codec->format->resolve(&view, &at) == GUILDHALL_SCALAR;
 }
 
+/* ---- payloads as Documents: at once, or in the two steps of a native decoder (guildhall/decoder.h), of which the first needs no GVL */
+
+VALUE guildhall_document_of(const void *context, VALUE source, size_t from)
+{
+    const guildhall_codec *codec = context;
+    const uint8_t *bytes = (const uint8_t *)RSTRING_PTR(source);
+    size_t length = (size_t)RSTRING_LEN(source);
+    guildhall_index index;
+    guildhall_outcome outcome = codec->format->read(codec, bytes, from, length, &index);
+    if (RB_UNLIKELY(outcome.status)) rb_exc_raise(codec->format->error(codec, outcome, bytes, from, length));
+    VALUE made = guildhall_document_new(codec, source, from, &index);
+    codec->format->trim();
+    RB_GC_GUARD(source);
+    return made;
+}
+
+guildhall_decoded guildhall_document_decode(const void *context, const uint8_t *bytes, size_t from, size_t length,
+                                            guildhall_result *result)
+{
+    const guildhall_codec *codec = context;
+    guildhall_index index;
+    guildhall_outcome outcome = codec->format->read(codec, bytes, from, length, &index);
+    bool scalar = !outcome.status && guildhall_document_scalar_p(codec, bytes, from, length, &index);
+    guildhall_root_document *root = outcome.status || scalar ? NULL : guildhall_document_block(codec, from, &index);
+    codec->format->trim();
+    if (scalar) return GUILDHALL_DEFER; /* the codec may have Ruby code for it */
+    if (root) {
+        *result = (guildhall_result){.data = root, .size = guildhall_document_bytes(root)};
+        return GUILDHALL_DECODED;
+    }
+    *result = (guildhall_result){.error_code = outcome.status ? outcome.status : codec->format->no_memory,
+                                 .error_offset = outcome.error_offset};
+    return GUILDHALL_INVALID;
+}
+
+VALUE guildhall_document_error(const void *codec, const guildhall_result *result, const uint8_t *bytes, size_t from, size_t length)
+{
+    guildhall_outcome outcome = {result->error_code, result->error_offset};
+    return ((const guildhall_codec *)codec)->format->error(codec, outcome, bytes, from, length);
+}
+
+static guildhall_decoded document_decoder_decode(const void *codec, const uint8_t *bytes, size_t length, guildhall_result *result)
+{
+    return guildhall_document_decode(codec, bytes, 0, length, result);
+}
+
+static VALUE document_decoder_error(const void *codec, const guildhall_result *result, const uint8_t *bytes, size_t length)
+{
+    return guildhall_document_error(codec, result, bytes, 0, length);
+}
+
+static VALUE document_decoder_wrap(const void *codec, guildhall_result *result, VALUE owner, const uint8_t *bytes, size_t length)
+{
+    return guildhall_document_adopt(&result->data, owner, bytes, length);
+}
+
+static void document_decoder_free(const void *codec, guildhall_result *result)
+{
+    if (result->data) guildhall_block_give(result->data, result->size);
+    result->data = NULL;
+}
+
+static VALUE document_decoder_build(const void *codec, guildhall_result *result, VALUE owner, const uint8_t *bytes, size_t length)
+{
+    VALUE made = guildhall_document_build(result->data, bytes, length);
+    document_decoder_free(codec, result);
+    RB_GC_GUARD(owner);
+    return made;
+}
+
+bool guildhall_document_decoder_p(const guildhall_decoder *decoder) { return decoder->free == document_decoder_free; }
+
+guildhall_decoder guildhall_value_decoder(const void *context)
+{
+    guildhall_decoder decoder = guildhall_document_decoder(context);
+    decoder.wrap = document_decoder_build;
+    return decoder;
+}
+
+guildhall_decoder guildhall_document_decoder(const void *context)
+{
+    return (guildhall_decoder){
+        .abi = GUILDHALL_DECODER_ABI, .size = sizeof(guildhall_decoder), .context = context, .decode = document_decoder_decode,
+        .wrap = document_decoder_wrap, .error = document_decoder_error, .free = document_decoder_free};
+}
+
+/* ---- what others have to know of Documents of any format */
+
+static VALUE documents; /* the module that all classes of Documents include */
+static ID id_decode;
+
+VALUE guildhall_frozen_bytes(VALUE source)
+{
+    StringValue(source);
+    /* One without the flag that nothing of it can keep from getting it is not walked. */
+    bool shareable = guildhall_shared(source) ||
+                     (RB_OBJ_FROZEN_RAW(source) && (GUILDHALL_COLLECTOR_PER_RACTOR ? !rb_ivar_count(source) : rb_ractor_shareable_p(source)));
+    if (shareable && !guildhall_borrows(source)) return source;
+    return guildhall_share(rb_str_new(RSTRING_PTR(source), RSTRING_LEN(source)));
+}
+
+void guildhall_key_indexes_release(guildhall_key_indexes *indexes)
+{
+    size_t reported = guildhall_key_indexes_reported(indexes);
+    if (reported) guildhall_gc_freed(reported);
+    guildhall_key_indexes_free(indexes);
+}
+
+int guildhall_document_p(VALUE object)
+{
+    return !RB_SPECIAL_CONST_P(object) && RB_BUILTIN_TYPE(object) == T_DATA && RTEST(rb_obj_is_kind_of(object, documents));
+}
+
+VALUE guildhall_document_decoded_value(VALUE document) { return rb_funcallv(document, id_decode, 0, NULL); }
+
+VALUE guildhall_document_dig_on(VALUE value, int count, const VALUE *keys)
+{
+    if (NIL_P(value) || !count) return value;
+    if (!rb_respond_to(value, rb_intern("dig"))) rb_raise(rb_eTypeError, "%s does not have #dig method", rb_obj_classname(value));
+    return rb_funcallv(value, rb_intern("dig"), count, keys);
+}
+
 VALUE guildhall_init_documents(VALUE under, guildhall_document_format *format, const char *map_name)
 {
     VALUE document_class = rb_define_class_under(under, "Document", rb_cObject);
@@ -173,4 +273,11 @@ VALUE guildhall_init_documents(VALUE under, guildhall_document_format *format, c
     rb_gc_register_mark_object(format->map_class);
     rb_gc_register_mark_object(format->array_class);
     return document_class;
+}
+
+void guildhall_init_document_plain(VALUE guildhall)
+{
+    id_decode = rb_intern("decode");
+    documents = rb_define_module_under(guildhall, "Document");
+    rb_gc_register_mark_object(documents);
 }

@@ -1,5 +1,5 @@
 /* Documents: a view of a payload as a frozen, shareable Ruby object. What those of all formats have in common; a
- * guildhall_document_format has what is the format's own, and its methods are made of document/methods.h.
+ * guildhall_document_format has what is the format's own, and its methods are made of document/methods.inc.c.
  */
 #ifndef GUILDHALL_DOCUMENT_OBJECT_H
 #define GUILDHALL_DOCUMENT_OBJECT_H
@@ -52,11 +52,10 @@ typedef struct guildhall_document_format {
 typedef struct {
     VALUE root;                  /* the Document that holds the payload; 0 in that one itself */
     guildhall_position position; /* of what it shows */
-    unsigned on_heap : 1;        /* root: the struct is in a block (memory/block_pool.h), not in the object's slot */
     unsigned deduplicated : 1;   /* root: as in guildhall_index */
 } guildhall_document;
 
-/* One that holds a payload; its entries follow the struct. */
+/* One that holds a payload: in a block (memory/block_pool.h), where its entries follow the struct. */
 typedef struct {
     guildhall_document document;
     VALUE owner; /* keeps the bytes alive, unmoved and unchanged */

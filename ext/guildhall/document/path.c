@@ -32,7 +32,7 @@ void guildhall_path_index(guildhall_path *path, int64_t index)
     document_path_add(path, text, (size_t)snprintf(text, sizeof text, "[%lld]", (long long)index));
 }
 
-static int document_path_is_word(const uint8_t *key, size_t length)
+int guildhall_path_is_word(const uint8_t *key, size_t length)
 {
     for (size_t i = 0; i < length; i++) {
         uint8_t byte = key[i];
@@ -42,40 +42,37 @@ static int document_path_is_word(const uint8_t *key, size_t length)
     return length > 0;
 }
 
-static size_t document_path_escape(uint8_t byte, char *out)
+size_t guildhall_printable(const uint8_t *bytes, size_t length, const char *special, char *out, size_t room)
 {
-    if (byte >= 0x20 && byte < 0x7f && byte != '\'' && byte != '\\') {
-        out[0] = (char)byte;
-        return 1;
+    size_t used = 0;
+    for (size_t i = 0; i < length; i++) {
+        int plain = bytes[i] >= 0x20 && bytes[i] < 0x7f && !strchr(special, bytes[i]);
+        size_t size = plain ? 1 : 4;
+        if (used + size > room) break;
+        if (plain) out[used] = (char)bytes[i];
+        else memcpy(out + used, (char[]){'\\', 'x', "0123456789ABCDEF"[bytes[i] >> 4], "0123456789ABCDEF"[bytes[i] & 15]}, 4);
+        used += size;
     }
-    snprintf(out, 5, "\\x%02X", byte);
-    return 4;
+    return used;
 }
 
 void guildhall_path_key(guildhall_path *path, const uint8_t *key, size_t length)
 {
-    if (document_path_is_word(key, length)) {
+    if (guildhall_path_is_word(key, length)) {
         document_path_add(path, ".", 1);
         document_path_add(path, (const char *)key, length);
         return;
     }
     document_path_add(path, "['", 2);
     for (size_t i = 0; i < length && !path->full; i++) {
-        char piece[5];
-        document_path_add(path, piece, document_path_escape(key[i], piece));
+        char piece[4];
+        document_path_add(path, piece, guildhall_printable(key + i, 1, "'\\", piece, sizeof piece));
     }
     document_path_add(path, "']", 2);
 }
 
 size_t guildhall_excerpt(const uint8_t *bytes, size_t length, size_t error_offset, char *out)
 {
-    size_t from = error_offset > 8 ? error_offset - 8 : 0, used = 0;
-    for (size_t i = from; i < length; i++) {
-        char piece[5];
-        size_t size = document_path_escape(bytes[i], piece);
-        if (used + size > GUILDHALL_EXCERPT_BYTES) break;
-        memcpy(out + used, piece, size);
-        used += size;
-    }
-    return used;
+    size_t from = error_offset > 8 ? error_offset - 8 : 0;
+    return from < length ? guildhall_printable(bytes + from, length - from, "'\\", out, GUILDHALL_EXCERPT_BYTES) : 0;
 }

@@ -129,7 +129,7 @@ static inline VALUE json_build_scalar(builder *build, guildhall_json_node node)
     return guildhall_json_scalar(build->codec, build->view, node);
 }
 
-static inline VALUE json_build_close_container(builder *build, const frame *closed, const VALUE *values, uint32_t top)
+static inline VALUE json_build_closed(builder *build, const frame *closed, const VALUE *values, uint32_t top)
 {
     const VALUE *first = values + closed->base;
     long count = (long)(top - closed->base);
@@ -137,7 +137,7 @@ static inline VALUE json_build_close_container(builder *build, const frame *clos
                           : guildhall_array_new(count, first);
 }
 
-static VALUE json_build_build_container(builder *build, uint32_t index, VALUE *values, frame *frames)
+static VALUE json_build_container(builder *build, uint32_t index, VALUE *values, frame *frames)
 {
     const guildhall_json_node *nodes = build->view.nodes;
     uint32_t top = 0, depth = 0;
@@ -157,7 +157,7 @@ static VALUE json_build_build_container(builder *build, uint32_t index, VALUE *v
             values[top++] = json_build_scalar(build, node);
         }
         while (index == current.end) {
-            VALUE built = json_build_close_container(build, &current, values, top);
+            VALUE built = json_build_closed(build, &current, values, top);
             top = current.base;
             values[top++] = built;
             current = frames[--depth];
@@ -183,7 +183,7 @@ VALUE guildhall_json_build(const guildhall_json_codec *codec, guildhall_json_vie
     frame on_stack[FRAMES_ON_STACK];
     VALUE buffer = 0;
     frame *frames = depth <= FRAMES_ON_STACK ? on_stack : ALLOCV_N(frame, buffer, depth);
-    VALUE built = json_build_build_container(&build, index, values.values, frames);
+    VALUE built = json_build_container(&build, index, values.values, frames);
     ALLOCV_END(buffer);
     guildhall_value_stack_release(&values);
     return built;

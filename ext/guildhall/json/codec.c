@@ -9,7 +9,8 @@
 #include "init.h"
 #include "document/any.h"
 #include "document/errors.h"
-#include "split.h"
+#include "locate.h"
+#include "source.h"
 #include "values/frozen.h"
 
 static VALUE default_codec;
@@ -98,6 +99,29 @@ VALUE guildhall_json_bytes(VALUE source)
     int index = RB_ENCODING_GET_INLINED(source);
     if (RB_UNLIKELY(index != guildhall_utf8_index)) source = json_codec_in_utf8(source);
     return guildhall_frozen_bytes(source);
+}
+
+static VALUE json_codec_text(const char *bytes) { return rb_obj_freeze(rb_utf8_str_new_cstr(bytes)); }
+
+static VALUE json_codec_reason(const guildhall_json_codec *codec, guildhall_json_status status)
+{
+    const char *text = guildhall_json_status_text(status);
+    if (status != GUILDHALL_JSON_TOO_MANY_DIGITS) return json_codec_text(text);
+    return rb_obj_freeze(rb_enc_sprintf(rb_utf8_encoding(), "%s, %u", text, codec->rules.max_digits));
+}
+
+VALUE guildhall_json_error(const void *codec, guildhall_outcome outcome, const uint8_t *bytes, size_t from, size_t length)
+{
+    guildhall_json_status status = (guildhall_json_status)outcome.status;
+    if (status == GUILDHALL_JSON_NO_MEMORY) return guildhall_no_memory();
+    guildhall_json_location location;
+    guildhall_json_locate(bytes, length, outcome.error_offset, &location);
+    VALUE arguments[] = {
+        json_codec_reason(codec, status), INT2FIX(status), SIZET2NUM(outcome.error_offset), SIZET2NUM(location.line),
+        SIZET2NUM(location.column), json_codec_text(location.path), json_codec_text(location.excerpt),
+    };
+    VALUE error_class = rb_const_get_at(CLASS_OF(default_codec), rb_intern("ParseError"));
+    return rb_funcallv(error_class, rb_intern("at"), 7, arguments);
 }
 
 static VALUE json_codec_raise_error(const guildhall_json_codec *codec, guildhall_json_outcome outcome, VALUE source)
@@ -203,6 +227,5 @@ void guildhall_init_json(VALUE guildhall)
     guildhall_codec_native_values(json);
     guildhall_init_json_build();
     guildhall_init_json_document(json);
-    guildhall_init_json_error(json);
     guildhall_init_json_encode(json, lazy);
 }

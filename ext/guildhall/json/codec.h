@@ -32,7 +32,6 @@ VALUE guildhall_json_error(const void *codec, guildhall_outcome outcome, const u
 VALUE guildhall_json_bytes(VALUE source);
 
 void guildhall_init_json_build(void);
-void guildhall_init_json_error(VALUE json);
 void guildhall_init_json_encode(VALUE json, VALUE lazy);
 
 #endif

@@ -6,7 +6,7 @@
 #define GUILDHALL_JSON_DUPLICATES_H
 
 #include "parse.h"
-#include "values/key_hash.h"
+#include "text/hash.h"
 
 /* A fingerprint of a key, of all its bytes, wherever it stands. text_end: of the source. No jump depends on the length of a short key: the
  * processor could not foresee it. The seed, which is secret, is in both factors of the product: bytes that make one of them zero

@@ -33,31 +33,23 @@ static guildhall_key json_index_key(const void *payload, uint32_t place)
     return (guildhall_key){room, guildhall_json_unescape(text, length, room), 0};
 }
 
-static guildhall_key_index *json_index_of_object(reader *r, guildhall_key_indexes *indexes, uint32_t object)
+typedef struct {
+    reader reader; /* first: it is what keys are read with again */
+    uint32_t object;
+} filled;
+
+static int json_index_fill(guildhall_key_index *made, const void *payload)
 {
-    guildhall_json_node node = r->view.nodes[object];
-    guildhall_key_index *made = guildhall_key_index_new(object, guildhall_json_length(node));
-    uint32_t end = guildhall_json_offset(node);
-    for (uint32_t key = object + 1; made && key < end; key = guildhall_json_next(r->view.nodes, key + 1)) {
+    reader *r = (reader *)payload;
+    uint32_t object = ((const filled *)payload)->object, end = guildhall_json_offset(r->view.nodes[object]);
+    for (uint32_t key = object + 1; key < end; key = guildhall_json_next(r->view.nodes, key + 1)) {
         reader other = {.view = r->view}; /* what is compared with a key must not be written over it */
         guildhall_key put = json_index_key(r, key);
-        if (put.bytes) {
-            guildhall_key_index_put(made, put, key, json_index_key, &other);
-            free(other.room);
-        } else {
-            free(made);
-            made = NULL;
-        }
+        if (!put.bytes) return 0;
+        guildhall_key_index_put(made, put, key, json_index_key, &other);
+        free(other.room);
     }
-    return made ? guildhall_key_indexes_publish(indexes, made, json_index_key, r) : NULL;
-}
-
-/* NULL: there is none, and it is not time to make it. */
-static guildhall_key_index *json_index_find(guildhall_key_indexes *indexes, uint32_t container, uint32_t walk, int *due)
-{
-    guildhall_key_index *found = guildhall_key_indexes_find(indexes, container);
-    *due = !found && guildhall_key_indexes_due(indexes, walk);
-    return found;
+    return 1;
 }
 
 uint32_t guildhall_json_member(guildhall_json_view view, guildhall_key_indexes *indexes, uint32_t object, const uint8_t *key,
@@ -65,12 +57,10 @@ uint32_t guildhall_json_member(guildhall_json_view view, guildhall_key_indexes *
 {
     uint32_t count = guildhall_json_length(view.nodes[object]);
     if (count <= GUILDHALL_JSON_SMALL) return guildhall_json_find(view, object, key, length);
-    int due;
-    guildhall_key_index *index = json_index_find(indexes, object, count, &due);
-    reader r = {.view = view};
-    if (due) index = json_index_of_object(&r, indexes, object);
-    uint32_t place = index ? guildhall_key_index_get(index, (guildhall_key){key, length, 0}, json_index_key, &r) : 0;
-    free(r.room);
+    filled f = {.reader = {.view = view}, .object = object};
+    guildhall_key_index *index = guildhall_key_indexes_of(indexes, object, count, json_index_fill, json_index_key, &f);
+    uint32_t place = index ? guildhall_key_index_get(index, (guildhall_key){key, length, 0}, json_index_key, &f) : 0;
+    free(f.reader.room);
     if (!index) return guildhall_json_find(view, object, key, length);
     return place ? place + 1 : 0;
 }
@@ -93,9 +83,8 @@ uint32_t guildhall_json_element(guildhall_json_view view, guildhall_key_indexes 
     if (position >= count) return 0;
     if (guildhall_json_offset(nodes[array]) - child == count) return child + position; /* no containers inside */
     if (position >= STRIDE) {
-        int due;
-        guildhall_key_index *index = json_index_find(indexes, array, position, &due);
-        if (due) index = json_index_of_array(view, indexes, array);
+        guildhall_key_index *index = guildhall_key_indexes_find(indexes, array);
+        if (!index && guildhall_key_indexes_due(indexes, position)) index = json_index_of_array(view, indexes, array);
         if (index) {
             child = index->slots[position / STRIDE - 1];
             position %= STRIDE;

@@ -17,10 +17,7 @@
 static inline int guildhall_json_stands_at(const guildhall_json_known_key *known, const uint8_t *at, const uint8_t *end)
 {
     if (__builtin_expect(end - at <= GUILDHALL_JSON_KNOWN_BYTES, 0)) return 0;
-#if defined(GUILDHALL_JSON_AVX2)
-    __m256i same = _mm256_cmpeq_epi8(_mm256_loadu_si256((const __m256i *)known->bytes), _mm256_loadu_si256((const __m256i *)at));
-    return !(~(uint32_t)_mm256_movemask_epi8(same) & known->mask);
-#elif defined(GUILDHALL_JSON_SSE2)
+#if defined(GUILDHALL_JSON_SSE2)
     const __m128i *known_bytes = (const __m128i *)known->bytes, *text = (const __m128i *)at;
     unsigned low = (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(_mm_loadu_si128(text), _mm_loadu_si128(known_bytes)));
     unsigned high = (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(_mm_loadu_si128(text + 1), _mm_loadu_si128(known_bytes + 1)));
@@ -53,6 +50,28 @@ static inline uint16_t guildhall_json_note_key(guildhall_json_known_key *keys, c
     known->node = (uint32_t)node;
     known->print = print;
     return slot;
+}
+
+#define GUILDHALL_JSON_WINDOW 128    /* keys that were not foreseen */
+#define GUILDHALL_JSON_WORTH 6       /* nodes for each of them: fewer, and more than a third of the keys are not foreseen */
+#define GUILDHALL_JSON_BLIND 4096    /* keys, at most about twice as many */
+
+/* Of a key that was not foreseen: is it worth being known? Where keys vary, comparing and noting them in vain costs up to a quarter of the
+ * time: it is left for a while, the longer the more often it was found to be of no use. nodes: of the text so far. */
+static inline int guildhall_json_worth_knowing(guildhall_json_scratch *scratch, size_t nodes)
+{
+    if (scratch->blind) {
+        if (!--scratch->blind) scratch->passed = 0 - nodes;
+        return 0;
+    }
+    if (++scratch->missed < GUILDHALL_JSON_WINDOW) return 1;
+    int varied = scratch->passed + nodes < GUILDHALL_JSON_WINDOW * GUILDHALL_JSON_WORTH;
+    if (!varied) scratch->pause = 0;
+    else if (scratch->pause < GUILDHALL_JSON_BLIND) scratch->pause = scratch->pause * 2 + 2 * GUILDHALL_JSON_WINDOW;
+    scratch->blind = varied ? scratch->pause : 0;
+    scratch->missed = 0;
+    scratch->passed = 0 - nodes;
+    return 1;
 }
 
 #endif

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "document/path.h"
 #include "locate.h"
 
 /* An open container, and which of its children the walk is at. */
@@ -69,32 +70,6 @@ static void json_locate_follow(walk *path, const uint8_t *at, const uint8_t *err
     }
 }
 
-static int json_locate_is_name(const uint8_t *key, size_t length)
-{
-    if (!length) return 0;
-    for (size_t i = 0; i < length; i++) {
-        uint8_t byte = key[i];
-        int letter = (byte | 32) >= 'a' && (byte | 32) <= 'z';
-        if (!letter && byte != '_' && !(i && byte >= '0' && byte <= '9')) return 0;
-    }
-    return 1;
-}
-
-/* Writes bytes as printable ASCII; returns the length, cut off where the next character would not fit. */
-static size_t json_locate_write_printable(char *out, size_t room, const uint8_t *bytes, size_t length)
-{
-    size_t used = 0;
-    for (size_t i = 0; i < length; i++) {
-        char piece[8];
-        int size = bytes[i] >= ' ' && bytes[i] < 0x7f ? snprintf(piece, sizeof piece, "%c", bytes[i])
-                                                      : snprintf(piece, sizeof piece, "\\x%02X", bytes[i]);
-        if (used + (size_t)size > room) break;
-        memcpy(out + used, piece, (size_t)size);
-        used += (size_t)size;
-    }
-    return used;
-}
-
 static size_t json_locate_write_step(const step *taken, char *out, size_t room)
 {
     char text[128];
@@ -104,9 +79,9 @@ static size_t json_locate_write_step(const step *taken, char *out, size_t room)
     } else if (!taken->key) {
         return 0;
     } else {
-        int name = json_locate_is_name(taken->key, taken->key_length);
+        int name = guildhall_path_is_word(taken->key, taken->key_length);
         size = (size_t)snprintf(text, sizeof text, name ? "." : "[\"");
-        size += json_locate_write_printable(text + size, 80, taken->key, taken->key_length);
+        size += guildhall_printable(taken->key, taken->key_length, "", text + size, 80);
         if (!name) size += (size_t)snprintf(text + size, sizeof text - size, "\"]");
     }
     if (size > room) return 0;
@@ -148,8 +123,7 @@ void guildhall_json_locate(const uint8_t *bytes, size_t length, size_t offset, g
     json_locate_write_position(bytes, offset, location);
     json_locate_follow(&path, bytes, bytes + offset, bytes + length);
     json_locate_write_path(&path, location->path);
-    size_t shown = length - offset < GUILDHALL_JSON_EXCERPT_BYTES ? length - offset : GUILDHALL_JSON_EXCERPT_BYTES;
-    shown = json_locate_write_printable(location->excerpt, GUILDHALL_JSON_EXCERPT_BYTES, bytes + offset, shown);
+    size_t shown = guildhall_printable(bytes + offset, length - offset, "", location->excerpt, GUILDHALL_JSON_EXCERPT_BYTES);
     location->excerpt[shown] = '\0';
     free(path.steps);
 }

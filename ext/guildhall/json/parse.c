@@ -1,8 +1,7 @@
-/* Memory for a parse, and which parser this processor takes. */
+/* Memory for a parse, which each native thread keeps; which parser is taken; what its statuses mean. */
 #include <stdlib.h>
-#include <time.h>
-#include <guildhall/platform.h>
 #include "key_predictor.h"
+#include "memory/thread_memory.h"
 #include "parse.h"
 #include "text/simd.h"
 #include "text/utf8.h"
@@ -10,7 +9,24 @@
 const guildhall_json_rules guildhall_json_strict = {.max_nesting = 100, .max_digits = 10000, .max_decimal_digits = UINT32_MAX, .max_bytes = 64 << 20};
 
 typedef guildhall_json_outcome parser(const uint8_t *, size_t, const guildhall_json_rules *, guildhall_json_scratch *);
-parser guildhall_json_parse_base, guildhall_json_parse_portable, guildhall_json_parse_avx2;
+parser guildhall_json_parse_base, guildhall_json_parse_portable;
+
+#define KEPT_NODES ((size_t)1 << 18) /* 2 MiB: texts of up to half a megabyte parse without an allocation */
+
+void guildhall_json_scratch_free(guildhall_json_scratch *scratch)
+{
+    free(scratch->nodes);
+    free(scratch->table);
+    free(scratch->places);
+    memset(scratch, 0, sizeof *scratch);
+}
+
+GUILDHALL_THREAD_MEMORY(guildhall_json_scratch, guildhall_json_scratch_current, guildhall_json_scratch_free)
+
+void guildhall_json_scratch_trim(guildhall_json_scratch *scratch)
+{
+    if (scratch->capacity > KEPT_NODES || scratch->table_capacity > KEPT_NODES) guildhall_json_scratch_free(scratch);
+}
 
 /* A block of at least `needed` items; what was in it is lost. */
 static int json_parse_reserve(void *block, size_t *capacity, size_t needed, size_t item)
@@ -34,31 +50,13 @@ static int json_parse_prepare(guildhall_json_scratch *scratch, size_t length, ui
            json_parse_reserve(&scratch->places, &scratch->places_capacity, open < 128 ? 128 : open + 2, sizeof *scratch->places);
 }
 
-static uint64_t json_parse_draw_seed(const void *salt)
-{
-    uint64_t seed = 0;
-    if (!guildhall_random_bytes(&seed, sizeof seed)) seed = (uint64_t)(uintptr_t)salt ^ (uint64_t)time(NULL) << 32;
-    return seed | 1;
-}
-
 /* Slots that no key has come to yet are never looked at, but for the first: the empty key is foreseen at first. */
 static void json_parse_begin(guildhall_json_scratch *scratch)
 {
-    scratch->seed = json_parse_draw_seed(scratch);
+    scratch->seed = guildhall_hash_seed();
     uint64_t print = guildhall_json_fingerprint((const uint8_t *)"", 0, (const uint8_t *)"", scratch->seed);
     uint16_t slot = guildhall_json_note_key(scratch->known, (const uint8_t *)"", 0, print);
     scratch->known[0] = scratch->known[slot];
-}
-
-static parser *json_parse_chosen(void)
-{
-    switch (guildhall_simd()) {
-    case GUILDHALL_SIMD_NONE: return guildhall_json_parse_portable;
-#ifdef GUILDHALL_AVX2_FILES
-    case GUILDHALL_SIMD_AVX2: return guildhall_json_parse_avx2;
-#endif
-    default: return guildhall_json_parse_base;
-    }
 }
 
 /* Where the first key of the object goes wrong, if that is before `error`; else `error`. */
@@ -83,40 +81,6 @@ static void json_parse_check_keys(guildhall_json_view view, guildhall_json_outco
     if (error < view.end) *outcome = (guildhall_json_outcome){GUILDHALL_JSON_INVALID_UTF8, (size_t)(error - view.bytes), 0, 0};
 }
 
-/* Digits from `at` on; where they end. */
-static const uint8_t *json_parse_skip_digits(const uint8_t *at, const uint8_t *end)
-{
-    while (at < end && (uint8_t)(*at - '0') < 10) at++;
-    return at;
-}
-
-#define ENDLESS 1000000000 /* an exponent that no limit allows */
-
-static int64_t json_parse_exponent(const uint8_t *at, const uint8_t *end)
-{
-    int64_t exponent = 0;
-    int negative = *at == '-';
-    for (at += negative || *at == '+'; at < end && exponent < ENDLESS; at++) exponent = exponent * 10 + (*at - '0');
-    return negative ? -exponent : exponent;
-}
-
-uint64_t guildhall_json_written_digits(const uint8_t *text, size_t length)
-{
-    const uint8_t *end = text + length, *first = text + (length && *text == '-');
-    const uint8_t *at = json_parse_skip_digits(first, end);
-    int64_t whole = at - first, fraction = 0;
-    if (whole == 1 && *first == '0') whole = 0; /* 0.1e3 is 100 */
-    if (at < end && *at == '.') {
-        first = at + 1;
-        at = json_parse_skip_digits(first, end);
-        fraction = at - first;
-    }
-    int64_t shift = at + 1 < end ? json_parse_exponent(at + 1, end) : 0;
-    whole += shift;
-    fraction -= shift;
-    return (uint64_t)(whole > 1 ? whole : 1) + (uint64_t)(fraction > 0 ? fraction : 0);
-}
-
 guildhall_json_outcome guildhall_json_parse(const uint8_t *bytes, size_t length, const guildhall_json_rules *rules,
                                             guildhall_json_scratch *scratch)
 {
@@ -126,9 +90,39 @@ guildhall_json_outcome guildhall_json_parse(const uint8_t *bytes, size_t length,
         return (guildhall_json_outcome){GUILDHALL_JSON_NO_MEMORY, 0, 0, 0};
     }
     if (__builtin_expect(!scratch->seed, 0)) json_parse_begin(scratch);
-    guildhall_json_outcome outcome = json_parse_chosen()(bytes, length, rules, scratch);
+    parser *chosen = guildhall_simd() == GUILDHALL_SIMD_NONE ? guildhall_json_parse_portable : guildhall_json_parse_base;
+    guildhall_json_outcome outcome = chosen(bytes, length, rules, scratch);
     if (__builtin_expect(rules->symbol_keys && rules->allow_invalid_utf8 && outcome.status == GUILDHALL_JSON_VALID, 0)) {
         json_parse_check_keys((guildhall_json_view){bytes, bytes + length, scratch->nodes}, &outcome);
     }
     return outcome;
+}
+
+const char *guildhall_json_status_text(guildhall_json_status status)
+{
+    switch (status) {
+    case GUILDHALL_JSON_VALID: return "valid";
+    case GUILDHALL_JSON_EMPTY: return "the input is empty";
+    case GUILDHALL_JSON_UNEXPECTED_END: return "unexpected end of input";
+    case GUILDHALL_JSON_UNEXPECTED: return "unexpected character";
+    case GUILDHALL_JSON_AFTER_END: return "unexpected character after the document";
+    case GUILDHALL_JSON_EXPECTED_KEY: return "expected an object key in double quotes";
+    case GUILDHALL_JSON_EXPECTED_COLON: return "expected ':' after the object key";
+    case GUILDHALL_JSON_EXPECTED_COMMA_OR_BRACKET: return "expected ',' or ']' after an array element";
+    case GUILDHALL_JSON_EXPECTED_COMMA_OR_BRACE: return "expected ',' or '}' after an object value";
+    case GUILDHALL_JSON_BAD_NUMBER: return "invalid number";
+    case GUILDHALL_JSON_TOO_MANY_DIGITS: return "a number that has, written out, more digits than max_digits";
+    case GUILDHALL_JSON_NAN: return "NaN and Infinity are not JSON (allow_nan: true accepts them)";
+    case GUILDHALL_JSON_OPEN_STRING: return "unexpected end of input inside a string";
+    case GUILDHALL_JSON_CONTROL_CHARACTER: return "control character inside a string";
+    case GUILDHALL_JSON_BAD_ESCAPE: return "invalid escape sequence";
+    case GUILDHALL_JSON_BAD_UNICODE_ESCAPE: return "invalid \\u escape";
+    case GUILDHALL_JSON_LONE_SURROGATE: return "\\u escape of half a surrogate pair";
+    case GUILDHALL_JSON_INVALID_UTF8: return "invalid UTF-8 (allow_invalid_utf8: true accepts it)";
+    case GUILDHALL_JSON_DUPLICATE_KEY: return "duplicate key (allow_duplicate_key: true accepts it)";
+    case GUILDHALL_JSON_TOO_DEEP: return "nested deeper than max_nesting";
+    case GUILDHALL_JSON_TOO_LONG: return "longer than max_bytes";
+    case GUILDHALL_JSON_NO_MEMORY: return "out of memory";
+    }
+    return "unknown status";
 }

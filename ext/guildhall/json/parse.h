@@ -81,6 +81,8 @@ typedef struct {
     uint64_t unique[GUILDHALL_JSON_REMEMBERED]; /* fingerprints of lists of keys that are unique */
     guildhall_json_known_key known[1 << GUILDHALL_JSON_KNOWN_BITS];
     uint16_t foreseen[1 << GUILDHALL_JSON_CUE_BITS]; /* the slot of the key that came last time */
+    uint32_t missed, blind, pause; /* keys not foreseen in this window; still to be read without foreseeing; how many that were last time */
+    size_t passed;                 /* nodes in this window, but for those of the text at hand */
 } guildhall_json_scratch;
 
 void guildhall_json_scratch_free(guildhall_json_scratch *scratch);

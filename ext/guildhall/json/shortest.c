@@ -36,7 +36,7 @@ static inline uint64_t json_shortest_round_to_odd(power factor, uint64_t value)
 }
 
 /* significand × 2**exponent; `irregular`: the next double below is only half as far away as the one above. */
-static decimal json_shortest_shortest(uint64_t significand, int exponent, int irregular)
+static decimal json_shortest_of(uint64_t significand, int exponent, int irregular)
 {
     int odd = significand & 1;
     int ten = irregular ? json_shortest_floor_log10_of_three_quarters(exponent) : json_shortest_floor_log10_of_power_of_two(exponent);
@@ -66,7 +66,7 @@ static decimal json_shortest_to_decimal(uint64_t bits)
     if (binary <= 0 && binary > -53 && !(significand & (((uint64_t)1 << -binary) - 1))) {
         return (decimal){significand >> -binary, 0}; /* an integer */
     }
-    return json_shortest_shortest(significand, binary, !fraction && exponent > 1);
+    return json_shortest_of(significand, binary, !fraction && exponent > 1);
 }
 
 static int json_shortest_write_digits(uint64_t value, char *out)

@@ -2,15 +2,33 @@
  * seldom needed. The position is computed from the nearest string or number before it that has one. Small integers have
  * none, so that it may be far away: once looking back has cost as much as an index does, one pass along the tape notes the
  * positions of all containers. */
+#include <string.h>
 #include "scan.h"
 #include "source.h"
 
-/* The position after the string whose first byte after the quote is at `at`. */
+/* The position after the string that begins at the quote, or NULL when its end is not there. */
 static const uint8_t *json_source_after_string(const uint8_t *at, const uint8_t *end)
 {
     unsigned high = 0;
-    while ((at = guildhall_json_scan(at, end, &high)) < end && *at != '"') at += *at == '\\' ? 2 : 1;
-    return at + 1;
+    for (at++; (at = guildhall_json_scan(at, end, &high)) < end; at++) {
+        if (*at == '"') return at + 1;
+        if (*at == '\\') at++;
+    }
+    return NULL;
+}
+
+static const uint8_t *json_source_after_container(const uint8_t *at, const uint8_t *end)
+{
+    for (size_t depth = 0; at < end;) {
+        if (*at == '"') {
+            if (!(at = json_source_after_string(at, end))) return NULL;
+            continue;
+        }
+        if (*at == '{' || *at == '[') depth++;
+        if ((*at == '}' || *at == ']') && !--depth) return at + 1;
+        at++;
+    }
+    return NULL;
 }
 
 static int json_source_has_offset(guildhall_json_node node)
@@ -24,24 +42,10 @@ static const uint8_t *json_source_opening_bracket(const uint8_t *at, const uint8
 {
     for (;;) {
         if (*at == '"') {
-            at = json_source_after_string(at + 1, end);
+            at = json_source_after_string(at, end);
             continue;
         }
         if ((*at == '{' || *at == '[') && !skip--) return at;
-        at++;
-    }
-}
-
-static const uint8_t *json_source_after_closing_bracket(const uint8_t *at, const uint8_t *end)
-{
-    uint32_t depth = 0;
-    for (;;) {
-        if (*at == '"') {
-            at = json_source_after_string(at + 1, end);
-            continue;
-        }
-        if (*at == '{' || *at == '[') depth++;
-        if ((*at == '}' || *at == ']') && !--depth) return at + 1;
         at++;
     }
 }
@@ -118,6 +122,29 @@ static const uint8_t *json_source_opening_of(guildhall_json_view view, guildhall
 
 guildhall_json_range guildhall_json_range_of(guildhall_json_view view, guildhall_key_indexes *indexes, uint32_t index)
 {
-    const uint8_t *opening = json_source_opening_of(view, indexes, index), *after = json_source_after_closing_bracket(opening, view.end);
+    const uint8_t *opening = json_source_opening_of(view, indexes, index), *after = json_source_after_container(opening, view.end);
     return (guildhall_json_range){(size_t)(opening - view.bytes), (size_t)(after - view.bytes)};
+}
+
+static int json_source_is_space(uint8_t byte) { return byte == ' ' || byte == '\n' || byte == '\r' || byte == '\t' || byte == 0x1e; }
+
+/* Numbers and words end at a space or where another text begins. */
+static const uint8_t *json_source_after_word(const uint8_t *at, const uint8_t *end)
+{
+    while (at < end && !json_source_is_space(*at) && *at != '"' && *at != '{' && *at != '[') at++;
+    return at < end ? at : NULL;
+}
+
+guildhall_json_piece guildhall_json_split(const uint8_t *bytes, size_t length, size_t from, int last)
+{
+    const uint8_t *at = bytes + from, *end = bytes + length, *after;
+    while (at < end && json_source_is_space(*at)) at++;
+    if (at == end) return (guildhall_json_piece){length, length};
+    if (*at == '"') after = json_source_after_string(at, end);
+    else if (*at == '{' || *at == '[') after = json_source_after_container(at, end);
+    else if (*at == '}' || *at == ']') after = at + 1; /* not JSON: for the parser to say so */
+    else after = json_source_after_word(at, end);
+    if (!after && last) after = end;
+    size_t begin = (size_t)(at - bytes);
+    return (guildhall_json_piece){begin, after ? (size_t)(after - bytes) : begin};
 }

@@ -1,4 +1,5 @@
-/* The range of a container in its text. Without Ruby. */
+/* Where texts begin and end, by their brackets and quotes: of a container in its text, and in newline-delimited or concatenated JSON.
+ * Without Ruby. */
 #ifndef GUILDHALL_JSON_SOURCE_H
 #define GUILDHALL_JSON_SOURCE_H
 
@@ -13,5 +14,13 @@ typedef struct {
  * than the whole text: then the positions of all containers are kept among `indexes`. Not for tapes from which duplicate keys
  * were taken. From any number of threads. */
 guildhall_json_range guildhall_json_range_of(guildhall_json_view view, guildhall_key_indexes *indexes, uint32_t index);
+
+typedef struct {
+    size_t begin, end; /* begin == end: there is no whole text */
+} guildhall_json_piece;
+
+/* The first text at or after `from`. It is found by its brackets and quotes only: whether it is valid, the parser says.
+ * `last`: no more bytes will come, so that what is left is a text, even if it is cut off. */
+guildhall_json_piece guildhall_json_split(const uint8_t *bytes, size_t length, size_t from, int last);
 
 #endif

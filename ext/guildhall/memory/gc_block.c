@@ -8,6 +8,7 @@
  * Ractor it would delay the next collection as well. So nothing is reported as freed there: memory stays as small as it is with one
  * collector, and the whole heap is marked at least each time that 128 MiB were allocated. */
 #include <ruby.h>
+#include <guildhall/block_pool.h>
 #include <guildhall/sharing.h>
 #include "block_pool.h"
 #include "gc_block.h"
@@ -64,4 +65,15 @@ void guildhall_gc_block_release(void *memory, size_t size)
 {
     guildhall_block_give(memory, size);
     guildhall_gc_freed(size);
+}
+
+/* ---- Guildhall::NATIVE_BLOCK_POOL: where other extensions find the blocks */
+
+static const guildhall_block_pool blocks = {GUILDHALL_BLOCK_POOL_ABI, guildhall_block_take, guildhall_block_give,
+                                            guildhall_gc_block_adopt, guildhall_gc_freed};
+
+void guildhall_init_block_pool(VALUE guildhall)
+{
+    rb_define_const(guildhall, "NATIVE_BLOCK_POOL", ULL2NUM((uint64_t)(uintptr_t)&blocks));
+    rb_funcall(guildhall, rb_intern("private_constant"), 1, ID2SYM(rb_intern("NATIVE_BLOCK_POOL")));
 }

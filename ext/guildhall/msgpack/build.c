@@ -118,7 +118,8 @@ static void msgpack_build_fail(const scan *s)
 }
 
 /* The value that begins at `from`, which what is no part of it may follow unless it is the `whole` payload. */
-static VALUE msgpack_build_one(const guildhall_msgpack_codec *codec, const uint8_t *bytes, size_t length, size_t from, int is_key, int whole)
+static VALUE msgpack_build_one(const guildhall_msgpack_codec *codec, const uint8_t *bytes, size_t length, size_t from, int is_key,
+                               int whole)
 {
     scan s; /* the list of open containers is long: what is not used of it is not touched */
     s.input = (guildhall_msgpack_input){bytes + from, bytes + length};

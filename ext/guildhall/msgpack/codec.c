@@ -1,7 +1,8 @@
 /* Guildhall::MessagePack, the class: made, configured, asked. */
 #include <ruby.h>
-#include "document.h"
+#include "codec.h"
 #include "document/any.h"
+#include "document/errors.h"
 #include "init.h"
 #include "values/frozen.h"
 
@@ -45,6 +46,16 @@ static VALUE msgpack_codec_configure(VALUE self, VALUE options, VALUE extension_
         if ((int8_t)number == GUILDHALL_MSGPACK_TIMESTAMP_TYPE) codec->rules.own_timestamps = 1;
     }
     return self;
+}
+
+VALUE guildhall_msgpack_error(const void *context, guildhall_outcome outcome, const uint8_t *bytes, size_t from, size_t length)
+{
+    if (outcome.status == GUILDHALL_MSGPACK_NO_MEMORY) return guildhall_no_memory(); /* nothing is wrong with the payload */
+    const guildhall_msgpack_codec *codec = context;
+    guildhall_path path;
+    guildhall_msgpack_locate(bytes, length, &codec->rules, &path);
+    return guildhall_decode_error("MessagePack", guildhall_msgpack_status_text((guildhall_msgpack_status)outcome.status),
+                                  outcome.error_offset, &path, bytes, length);
 }
 
 static VALUE msgpack_codec_decode(VALUE self, VALUE source) { return guildhall_msgpack_decode(msgpack_codec_of(self), source); }

@@ -3,8 +3,8 @@
 #define GUILDHALL_MSGPACK_CODEC_H
 
 #include <ruby.h>
-#include "document/codec.h"
-#include "read.h"
+#include "document/object.h"
+#include "walk.h"
 
 typedef struct {
     GUILDHALL_CODEC;
@@ -26,5 +26,8 @@ VALUE guildhall_msgpack_error(const void *codec, guildhall_outcome outcome, cons
 
 void guildhall_init_msgpack_build(void);
 void guildhall_init_msgpack_encode(VALUE msgpack);
+void guildhall_init_msgpack_document(VALUE msgpack);
+
+extern guildhall_document_format guildhall_msgpack_documents;
 
 #endif

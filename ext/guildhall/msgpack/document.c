@@ -1,6 +1,6 @@
 /* What MessagePack brings to Documents. */
 #include <ruby.h>
-#include "document.h"
+#include "codec.h"
 #include "document/any.h"
 
 #define DOCUMENT(name) msgpack_document_##name
@@ -172,6 +172,6 @@ guildhall_document_format guildhall_msgpack_documents = {
     .read = msgpack_document_read, .trim = guildhall_index_builder_trim, .error = guildhall_msgpack_error,
     .no_memory = GUILDHALL_MSGPACK_NO_MEMORY, .resolve = msgpack_document_resolve, .build = msgpack_document_build};
 
-#include "document/methods.h"
+#include "document/methods.inc.c"
 
 void guildhall_init_msgpack_document(VALUE msgpack) { msgpack_document_define(msgpack, &guildhall_msgpack_documents, "MapDocument"); }

@@ -7,6 +7,7 @@
 #include "document/errors.h"
 #include "memory/byte_buffer.h"
 #include "memory/stack_check.h"
+#include "text/hash.h"
 #include "values/frozen.h"
 
 typedef struct {
@@ -90,25 +91,6 @@ static inline void msgpack_encode_sized(encoder *e, size_t length, uint8_t fix, 
 
 #define SHORT 32 /* bytes of a text that fewer of are copied without a call */
 
-/* The head and the tail, which may overlap. */
-static inline void msgpack_encode_copy_ends(uint8_t *out, const char *bytes, size_t length)
-{
-    if (length >= 16) {
-        memcpy(out, bytes, 16);
-        memcpy(out + length - 16, bytes + length - 16, 16);
-    } else if (length >= 8) {
-        memcpy(out, bytes, 8);
-        memcpy(out + length - 8, bytes + length - 8, 8);
-    } else if (length >= 4) {
-        memcpy(out, bytes, 4);
-        memcpy(out + length - 4, bytes + length - 4, 4);
-    } else if (length) {
-        out[0] = (uint8_t)bytes[0];
-        out[length / 2] = (uint8_t)bytes[length / 2];
-        out[length - 1] = (uint8_t)bytes[length - 1];
-    }
-}
-
 _Static_assert(sizeof(struct RString) - offsetof(struct RString, as.embed.ary) >= 16, "an embedded String has 16 bytes at least");
 
 /* Less than SHORT bytes; `out` has room for SHORT. The processor could not foresee the length of a short text, so no jump
@@ -116,7 +98,10 @@ _Static_assert(sizeof(struct RString) - offsetof(struct RString, as.embed.ary) >
 static inline void msgpack_encode_copy_short(uint8_t *out, VALUE string, size_t length)
 {
     if (RB_UNLIKELY(RB_FL_TEST_RAW(string, RSTRING_NOEMBED))) {
-        msgpack_encode_copy_ends(out, RSTRING(string)->as.heap.ptr, length);
+        const uint8_t *bytes = (const uint8_t *)RSTRING(string)->as.heap.ptr;
+        if (length <= GUILDHALL_ENDS_BYTES) return guildhall_ends_copy(out, guildhall_ends_of(bytes, length), length);
+        memcpy(out, bytes, 16);
+        memcpy(out + length - 16, bytes + length - 16, 16);
         return;
     }
     const char *bytes = RSTRING(string)->as.embed.ary;

@@ -53,7 +53,8 @@ static status msgpack_read_extension(const scan *s, const token *token)
     guildhall_msgpack_timestamp timestamp;
     if (!guildhall_msgpack_knows(s->rules, token->extension)) return GUILDHALL_MSGPACK_UNKNOWN_EXTENSION;
     if (token->extension != GUILDHALL_MSGPACK_TIMESTAMP_TYPE || s->rules->own_timestamps) return GUILDHALL_MSGPACK_VALID;
-    return guildhall_msgpack_read_timestamp(token->bytes, token->length, &timestamp) ? GUILDHALL_MSGPACK_VALID : GUILDHALL_MSGPACK_BAD_TIMESTAMP;
+    int valid = guildhall_msgpack_read_timestamp(token->bytes, token->length, &timestamp);
+    return valid ? GUILDHALL_MSGPACK_VALID : GUILDHALL_MSGPACK_BAD_TIMESTAMP;
 }
 
 static inline status msgpack_read_scalar(const scan *s, const token *token, int is_key)

@@ -93,7 +93,7 @@ static inline int msgpack_walk_equals(const view *v, uint32_t offset, guildhall_
 }
 
 /* The whole walk: a later key may be equal. */
-static int msgpack_walk_walk(const view *v, position map, guildhall_key key, position *found)
+static int msgpack_walk_scan(const view *v, position map, guildhall_key key, position *found)
 {
     items cursor = guildhall_msgpack_items_of(v, map);
     int there = 0;
@@ -120,27 +120,26 @@ static guildhall_key msgpack_walk_key_at(const void *pointer, uint32_t place)
     return key;
 }
 
-static guildhall_key_index *msgpack_walk_index_of(const indexed *target, guildhall_key_indexes *indexes)
+static int msgpack_walk_fill(guildhall_key_index *made, const void *pointer)
 {
+    const indexed *target = pointer;
     items items = guildhall_msgpack_items_of(target->view, target->map);
-    guildhall_key_index *found = guildhall_key_indexes_find(indexes, target->map.offset);
-    if (found || !guildhall_key_indexes_due(indexes, items.left)) return found;
-    guildhall_key_index *made = guildhall_key_index_new(target->map.offset, items.left);
-    if (!made) return NULL;
     for (uint32_t place = 1; guildhall_msgpack_items_next(&items); place++) {
         token found = guildhall_msgpack_at(target->view, items.key.offset);
         guildhall_key key;
         if (msgpack_walk_key_of(&found, &key)) guildhall_key_index_put(made, key, place, msgpack_walk_key_at, target);
     }
-    return guildhall_key_indexes_publish(indexes, made, msgpack_walk_key_at, target);
+    return 1;
 }
 
 int guildhall_msgpack_find(const view *v, guildhall_key_indexes *indexes, position map, guildhall_key key, position *found)
 {
     indexed target = {v, map};
+    uint32_t count = guildhall_msgpack_at(v, map.offset).length;
     guildhall_key_index *index = NULL;
-    if (guildhall_msgpack_at(v, map.offset).length > GUILDHALL_KEYS_WALKED) index = msgpack_walk_index_of(&target, indexes);
-    if (!index) return msgpack_walk_walk(v, map, key, found);
+    if (count > GUILDHALL_KEYS_WALKED)
+        index = guildhall_key_indexes_of(indexes, map.offset, count, msgpack_walk_fill, msgpack_walk_key_at, &target);
+    if (!index) return msgpack_walk_scan(v, map, key, found);
     uint32_t place = guildhall_key_index_get(index, key, msgpack_walk_key_at, &target);
     if (place) *found = msgpack_walk_past(v, guildhall_msgpack_item(v, map, place - 1));
     return place != 0;

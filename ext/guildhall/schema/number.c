@@ -1,7 +1,5 @@
-#include <time.h>
-#include <guildhall/platform.h>
 #include "number.h"
-#include "values/key_hash.h"
+#include "text/hash.h"
 
 static ID id_compare, id_multiple, id_residue;
 
@@ -13,13 +11,8 @@ void guildhall_number_init(void)
     id_compare = rb_intern("<=>");
     id_multiple = rb_intern("multiple?");
     id_residue = rb_intern("residue");
-    uint64_t drawn[2];
-    if (!guildhall_random_bytes(drawn, sizeof drawn)) {
-        drawn[0] = (uint64_t)(uintptr_t)drawn ^ (uint64_t)time(NULL) << 32;
-        drawn[1] = guildhall_mix(drawn[0], 0x9E3779B97F4A7C15ull);
-    }
-    seed = drawn[0];
-    modulus = (drawn[1] >> 4) | (uint64_t)1 << 60 | 1;
+    seed = guildhall_hash_seed();
+    modulus = (guildhall_mix(seed, 0x9E3779B97F4A7C15ull) >> 4) | (uint64_t)1 << 60 | 1;
 }
 
 uint64_t guildhall_number_secret_hash(uint64_t value) { return guildhall_mix(value ^ seed, 0xd6e8feb86659fd93ull ^ seed); }

@@ -55,6 +55,247 @@ uint32_t guildhall_program_schema(const guildhall_program *program, VALUE index)
     return schema;
 }
 
+/* ---- tables of texts */
+
+static uint32_t schema_program_table_slots(size_t count)
+{
+    uint32_t slots = 4;
+    while (slots < count * 2) slots *= 2;
+    return slots;
+}
+
+/* How much memory `count` texts of `bytes` bytes in all need, and how a table is laid out in as much of it. */
+static size_t schema_program_table_size(size_t count, size_t bytes)
+{
+    return count * sizeof(guildhall_text) + schema_program_table_slots(count) * sizeof(uint32_t) + bytes;
+}
+
+static void schema_program_table_place(guildhall_table *table, void *memory, size_t count)
+{
+    uint32_t slots = schema_program_table_slots(count);
+    table->texts = memory;
+    table->slots = (uint32_t *)(table->texts + count);
+    table->mask = slots - 1;
+    table->count = 0;
+    for (uint32_t i = 0; i < slots; i++) table->slots[i] = GUILDHALL_TABLE_NONE;
+}
+
+/* The text's index, a new one or the one it has already. `bytes` points to where its copy goes. */
+static uint32_t schema_program_table_add(guildhall_table *table, guildhall_text text, uint8_t **bytes)
+{
+    uint32_t slot = guildhall_text_hash(text) & table->mask;
+    while (table->slots[slot] != GUILDHALL_TABLE_NONE) {
+        if (guildhall_text_equal(table->texts[table->slots[slot]], text)) return table->slots[slot];
+        slot = (slot + 1) & table->mask;
+    }
+    memcpy(*bytes, text.bytes, text.length);
+    table->texts[table->count] = (guildhall_text){*bytes, text.length};
+    *bytes += text.length;
+    return table->slots[slot] = table->count++;
+}
+
+/* ---- an instruction's arguments, Ruby Arrays and Hashes, as the structs that the walker reads */
+
+static long schema_program_length_of(VALUE array)
+{
+    Check_Type(array, T_ARRAY);
+    return RARRAY_LEN(array);
+}
+
+static guildhall_text schema_program_text_of(VALUE string)
+{
+    Check_Type(string, T_STRING);
+    return (guildhall_text){(const uint8_t *)RSTRING_PTR(string), (size_t)RSTRING_LEN(string)};
+}
+
+static guildhall_schema_list schema_program_list(guildhall_program *program, VALUE array)
+{
+    guildhall_schema_list list = {.count = (uint32_t)schema_program_length_of(array)};
+    list.indexes = guildhall_program_allocate(program, list.count * sizeof(uint32_t));
+    for (uint32_t i = 0; i < list.count; i++)
+        list.indexes[i] = guildhall_program_schema(program, rb_ary_entry(array, i));
+    return list;
+}
+
+/* A table of all Strings in the Arrays `first` and `second` (either may be nil). */
+static void schema_program_table(guildhall_program *program, guildhall_table *table, VALUE first, VALUE second)
+{
+    size_t count = 0, bytes = 0;
+    VALUE arrays[] = {first, second};
+    for (int a = 0; a < 2; a++) {
+        for (long i = 0; !NIL_P(arrays[a]) && i < schema_program_length_of(arrays[a]); i++, count++)
+            bytes += schema_program_text_of(rb_ary_entry(arrays[a], i)).length;
+    }
+    uint8_t *memory = guildhall_program_allocate(program, schema_program_table_size(count, bytes));
+    uint8_t *texts = memory + schema_program_table_size(count, 0);
+    schema_program_table_place(table, memory, count);
+    for (int a = 0; a < 2; a++) {
+        for (long i = 0; !NIL_P(arrays[a]) && i < schema_program_length_of(arrays[a]); i++)
+            schema_program_table_add(table, schema_program_text_of(rb_ary_entry(arrays[a], i)), &texts);
+    }
+}
+
+/* [texts, others, null?, true?, false?] */
+static guildhall_enum *schema_program_enum(guildhall_program *program, VALUE array, long first)
+{
+    guildhall_enum *values = guildhall_program_allocate(program, sizeof *values);
+    schema_program_table(program, &values->texts, rb_ary_entry(array, first), Qnil);
+    values->others = guildhall_program_pin(program, rb_ary_entry(array, first + 1));
+    schema_program_length_of(values->others);
+    values->null = RTEST(rb_ary_entry(array, first + 2));
+    values->yes = RTEST(rb_ary_entry(array, first + 3));
+    values->no = RTEST(rb_ary_entry(array, first + 4));
+    return values;
+}
+
+static void schema_program_patterns(guildhall_program *program, guildhall_members *members, VALUE patterns, VALUE schemas)
+{
+    members->patterns = guildhall_program_pin(program, patterns);
+    for (long i = 0; i < schema_program_length_of(patterns); i++) guildhall_program_pin(program, rb_ary_entry(patterns, i));
+    guildhall_schema_list list = schema_program_list(program, schemas);
+    if ((long)list.count != schema_program_length_of(patterns)) rb_raise(rb_eArgError, "a schema a pattern");
+    members->pattern_schemas = list.indexes;
+    members->pattern_count = list.count;
+}
+
+static void schema_program_required(guildhall_program *program, guildhall_members *members, VALUE required)
+{
+    members->required_count = (uint32_t)schema_program_length_of(required);
+    members->required = guildhall_program_allocate(program, members->required_count * sizeof(uint32_t));
+    members->needs = guildhall_program_allocate(program, members->names.count * sizeof(uint32_t));
+    for (uint32_t i = 0; i < members->required_count; i++) {
+        uint32_t name = guildhall_table_find(&members->names, schema_program_text_of(rb_ary_entry(required, i)));
+        members->required[i] = name;
+        members->needs[name] = i + 1;
+    }
+}
+
+/* [names, schemas, required names (each once), patterns, their schemas, additional, propertyNames] */
+static guildhall_members *schema_program_members(guildhall_program *program, VALUE array, long first)
+{
+    guildhall_members *members = guildhall_program_allocate(program, sizeof *members);
+    VALUE names = rb_ary_entry(array, first), required = rb_ary_entry(array, first + 2);
+    schema_program_table(program, &members->names, names, required);
+    members->schemas = guildhall_program_allocate(program, members->names.count * sizeof(uint32_t));
+    for (uint32_t i = 0; i < members->names.count; i++)
+        members->schemas[i] = i < (uint32_t)schema_program_length_of(names)
+                                  ? guildhall_program_schema(program, rb_ary_entry(rb_ary_entry(array, first + 1), i))
+                                  : GUILDHALL_NO_SCHEMA;
+    schema_program_required(program, members, required);
+    schema_program_patterns(program, members, rb_ary_entry(array, first + 3), rb_ary_entry(array, first + 4));
+    members->additional = guildhall_program_schema(program, rb_ary_entry(array, first + 5));
+    members->member_names = guildhall_program_schema(program, rb_ary_entry(array, first + 6));
+    return members;
+}
+
+/* Texts that are not looked up. The bytes of pinned Strings would do, but those of short ones move with their object. */
+static guildhall_text schema_program_copy_text(guildhall_program *program, VALUE string)
+{
+    guildhall_text text = schema_program_text_of(string);
+    uint8_t *bytes = guildhall_program_allocate(program, text.length);
+    memcpy(bytes, text.bytes, text.length);
+    return (guildhall_text){bytes, text.length};
+}
+
+/* [keys, an Array of names for each | schemas for each] */
+static guildhall_dependents *schema_program_dependents(guildhall_program *program, guildhall_op op, VALUE array, long first)
+{
+    guildhall_dependents *dependents = guildhall_program_allocate(program, sizeof *dependents);
+    VALUE keys = rb_ary_entry(array, first), answers = rb_ary_entry(array, first + 1);
+    dependents->count = (uint32_t)schema_program_length_of(keys);
+    dependents->keys = guildhall_program_allocate(program, dependents->count * sizeof(guildhall_text));
+    for (uint32_t i = 0; i < dependents->count; i++) dependents->keys[i] = schema_program_copy_text(program, rb_ary_entry(keys, i));
+    if (op == GUILDHALL_OP_DEPENDENT_SCHEMAS) {
+        dependents->schemas = schema_program_list(program, answers).indexes;
+        return dependents;
+    }
+    dependents->names = guildhall_program_allocate(program, dependents->count * sizeof(guildhall_texts));
+    for (uint32_t i = 0; i < dependents->count; i++) {
+        VALUE names = rb_ary_entry(answers, i);
+        guildhall_texts *list = &dependents->names[i];
+        list->count = (uint32_t)schema_program_length_of(names);
+        list->texts = guildhall_program_allocate(program, list->count * sizeof(guildhall_text));
+        for (uint32_t n = 0; n < list->count; n++) list->texts[n] = schema_program_copy_text(program, rb_ary_entry(names, n));
+    }
+    return dependents;
+}
+
+/* [fallback, resources, schemas] */
+static guildhall_dynamic *schema_program_dynamic(guildhall_program *program, VALUE array, long first)
+{
+    guildhall_dynamic *dynamic = guildhall_program_allocate(program, sizeof *dynamic);
+    dynamic->fallback = guildhall_program_schema(program, rb_ary_entry(array, first));
+    guildhall_schema_list schemas = schema_program_list(program, rb_ary_entry(array, first + 2));
+    VALUE resources = rb_ary_entry(array, first + 1);
+    dynamic->count = schemas.count;
+    dynamic->schemas = schemas.indexes;
+    dynamic->resources = guildhall_program_allocate(program, dynamic->count * sizeof(uint32_t));
+    for (uint32_t i = 0; i < dynamic->count; i++) dynamic->resources[i] = NUM2UINT(rb_ary_entry(resources, i));
+    program->dynamic = true;
+    return dynamic;
+}
+
+static size_t schema_program_limit_of(VALUE limit, size_t without)
+{
+    return NIL_P(limit) ? without : NUM2SIZET(limit);
+}
+
+static void schema_program_build_arguments(guildhall_program *program, guildhall_instruction *it, VALUE array, long first)
+{
+    VALUE argument0 = rb_ary_entry(array, first);
+    switch (it->op) {
+    case GUILDHALL_OP_NEVER:
+    case GUILDHALL_OP_UNIQUE_ITEMS:
+    case GUILDHALL_OPS: break;
+    case GUILDHALL_OP_ENUM: it->values = schema_program_enum(program, array, first); break;
+    case GUILDHALL_OP_MINIMUM:
+    case GUILDHALL_OP_MAXIMUM:
+    case GUILDHALL_OP_EXCLUSIVE_MINIMUM:
+    case GUILDHALL_OP_EXCLUSIVE_MAXIMUM:
+    case GUILDHALL_OP_MULTIPLE_OF:
+        it->number = guildhall_number_of(guildhall_program_pin(program, argument0));
+        break;
+    case GUILDHALL_OP_MIN_LENGTH:
+    case GUILDHALL_OP_MAX_LENGTH:
+    case GUILDHALL_OP_MIN_ITEMS:
+    case GUILDHALL_OP_MAX_ITEMS:
+    case GUILDHALL_OP_MIN_PROPERTIES:
+    case GUILDHALL_OP_MAX_PROPERTIES: it->limit = schema_program_limit_of(argument0, 0); break;
+    case GUILDHALL_OP_PATTERN:
+    case GUILDHALL_OP_FORMAT_CALL:
+    case GUILDHALL_OP_CUSTOM: it->callable = guildhall_program_pin(program, argument0); break;
+    case GUILDHALL_OP_FORMAT: it->format = NUM2INT(argument0); break;
+    case GUILDHALL_OP_ITEMS:
+        it->items.prefix = schema_program_list(program, argument0);
+        it->items.rest = guildhall_program_schema(program, rb_ary_entry(array, first + 1));
+        break;
+    case GUILDHALL_OP_CONTAINS:
+        it->contains.schema = guildhall_program_schema(program, argument0);
+        it->contains.min = schema_program_limit_of(rb_ary_entry(array, first + 1), 1);
+        it->contains.max = schema_program_limit_of(rb_ary_entry(array, first + 2), SIZE_MAX);
+        it->contains.evaluates = RTEST(rb_ary_entry(array, first + 3));
+        break;
+    case GUILDHALL_OP_PROPERTIES: it->members = schema_program_members(program, array, first); break;
+    case GUILDHALL_OP_DEPENDENT_REQUIRED:
+    case GUILDHALL_OP_DEPENDENT_SCHEMAS: it->dependents = schema_program_dependents(program, it->op, array, first); break;
+    case GUILDHALL_OP_ALL_OF:
+    case GUILDHALL_OP_ANY_OF:
+    case GUILDHALL_OP_ONE_OF: it->list = schema_program_list(program, argument0); break;
+    case GUILDHALL_OP_NOT:
+    case GUILDHALL_OP_REF:
+    case GUILDHALL_OP_UNEVALUATED_ITEMS:
+    case GUILDHALL_OP_UNEVALUATED_PROPERTIES: it->schema = guildhall_program_schema(program, argument0); break;
+    case GUILDHALL_OP_IF:
+        it->branch.test = guildhall_program_schema(program, argument0);
+        it->branch.yes = guildhall_program_schema(program, rb_ary_entry(array, first + 1));
+        it->branch.no = guildhall_program_schema(program, rb_ary_entry(array, first + 2));
+        break;
+    case GUILDHALL_OP_DYNAMIC_REF: it->dynamic = schema_program_dynamic(program, array, first); break;
+    }
+}
+
+/* ---- all of it */
+
 static VALUE schema_program_array_of(VALUE array, long at_least)
 {
     Check_Type(array, T_ARRAY);
@@ -77,7 +318,7 @@ static void schema_program_build_instruction(guildhall_program *program, guildha
     instruction->applies = NUM2UINT(rb_ary_entry(array, 1));
     instruction->keyword = schema_program_pinned_text(program, rb_ary_entry(array, 2));
     instruction->operand = guildhall_program_pin(program, rb_ary_entry(array, 3));
-    guildhall_instruction_build(program, instruction, array, 4);
+    schema_program_build_arguments(program, instruction, array, 4);
 }
 
 static void schema_program_build_schema(guildhall_program *program, guildhall_schema *schema, VALUE array)

@@ -168,8 +168,4 @@ VALUE guildhall_program_pin(guildhall_program *program, VALUE value);
 /* The index of a schema, checked; NO_SCHEMA for nil. */
 uint32_t guildhall_program_schema(const guildhall_program *program, VALUE index);
 
-/* build.c: an instruction's arguments, an Array in which they begin at `first`. */
-void guildhall_instruction_build(guildhall_program *program, guildhall_instruction *instruction, VALUE array,
-                                 long first);
-
 #endif

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include "text/hash.h"
 
 typedef struct {
     const uint8_t *bytes;
@@ -25,26 +26,10 @@ static inline size_t guildhall_text_characters(guildhall_text text)
     return count;
 }
 
-/* Mixes at most sixteen bytes, the first and the last eight, with the length: enough to distinguish a schema's names,
- * not for keys that an attacker chooses (tables hold a schema's own texts only). */
+/* Enough to distinguish a schema's names, not for keys that an attacker chooses (tables hold a schema's own texts only). */
 static inline uint32_t guildhall_text_hash(guildhall_text text)
 {
-    uint64_t a = 0, b = 0;
-    size_t length = text.length;
-    if (length >= 8) {
-        memcpy(&a, text.bytes, 8);
-        memcpy(&b, text.bytes + length - 8, 8);
-    } else if (length >= 4) {
-        uint32_t head, tail;
-        memcpy(&head, text.bytes, 4);
-        memcpy(&tail, text.bytes + length - 4, 4);
-        a = head;
-        b = tail;
-    } else if (length > 0) {
-        a = (uint64_t)text.bytes[0] | (uint64_t)text.bytes[length >> 1] << 8 | (uint64_t)text.bytes[length - 1] << 16;
-    }
-    a = (a ^ b * 0x9e3779b97f4a7c15ull ^ length) * 0xff51afd7ed558ccdull;
-    return (uint32_t)(a >> 32);
+    return guildhall_ends_hash(guildhall_ends_of(text.bytes, text.length), text.length);
 }
 
 #endif

@@ -8,7 +8,7 @@
 
 typedef VALUE node;
 
-static inline unsigned kind_of(guildhall_walk *walk, node n)
+static inline unsigned schema_node_kind_of(guildhall_walk *walk, node n)
 {
     if (FIXNUM_P(n)) return GUILDHALL_KIND_INTEGER;
     if (RB_FLONUM_P(n)) return GUILDHALL_KIND_FLOAT;
@@ -25,59 +25,63 @@ static inline unsigned kind_of(guildhall_walk *walk, node n)
     }
 }
 
-static inline bool is_true(guildhall_walk *walk, node n) { return n == Qtrue; }
+static inline bool schema_node_is_true(guildhall_walk *walk, node n) { return n == Qtrue; }
 
-static inline size_t size_of(guildhall_walk *walk, node n)
+static inline size_t schema_node_size_of(guildhall_walk *walk, node n)
 {
     return RB_TYPE_P(n, T_ARRAY) ? (size_t)RARRAY_LEN(n) : RB_TYPE_P(n, T_HASH) ? (size_t)RHASH_SIZE(n) : 0;
 }
 
-static inline guildhall_number number_of(guildhall_walk *walk, node n)
+static inline guildhall_number schema_node_number_of(guildhall_walk *walk, node n)
 {
     guildhall_number number = guildhall_number_of(n);
     if (number.kind == GUILDHALL_NUMBER_OBJECT) guildhall_walk_count(walk, 2);
     return number;
 }
 
-static inline bool is_utf8(int encoding) { return RB_LIKELY(encoding == rb_utf8_encindex()) || encoding == rb_usascii_encindex(); }
+static inline bool schema_walk_value_is_utf8(int encoding)
+{
+    return RB_LIKELY(encoding == rb_utf8_encindex()) || encoding == rb_usascii_encindex();
+}
 
 /* As UTF-8, which JSON Schema is about: binary bytes are what came over the wire. */
-static VALUE utf8(VALUE string)
+static VALUE schema_walk_value_utf8(VALUE string)
 {
     int encoding = RB_ENCODING_GET(string);
-    if (is_utf8(encoding)) return string;
+    if (schema_walk_value_is_utf8(encoding)) return string;
     if (encoding == rb_ascii8bit_encindex()) return rb_enc_str_new(RSTRING_PTR(string), RSTRING_LEN(string), rb_utf8_encoding());
     return rb_str_encode(string, rb_enc_from_encoding(rb_utf8_encoding()), ECONV_INVALID_REPLACE | ECONV_UNDEF_REPLACE, Qnil);
 }
 
 /* What stands for an object during a walk: made once, and kept until the walk ends. */
-static VALUE made_once(guildhall_walk *walk, VALUE object, VALUE (*make)(VALUE))
+static VALUE schema_walk_value_made_once(guildhall_walk *walk, VALUE object, VALUE (*make)(VALUE))
 {
     if (NIL_P(walk->made)) walk->made = rb_funcall(rb_hash_new(), rb_intern("compare_by_identity"), 0);
     VALUE known = rb_hash_lookup2(walk->made, object, Qundef);
     return known != Qundef ? known : rb_hash_aset(walk->made, object, make(object));
 }
 
-static inline guildhall_text text_of(guildhall_walk *walk, node n)
+static inline guildhall_text schema_node_text_of(guildhall_walk *walk, node n)
 {
     int encoding = RB_ENCODING_GET(n);
-    if (RB_UNLIKELY(!is_utf8(encoding) && encoding != rb_ascii8bit_encindex())) n = made_once(walk, n, utf8);
+    if (RB_UNLIKELY(!schema_walk_value_is_utf8(encoding) && encoding != rb_ascii8bit_encindex()))
+        n = schema_walk_value_made_once(walk, n, schema_walk_value_utf8);
     return (guildhall_text){(const uint8_t *)RSTRING_PTR(n), (size_t)RSTRING_LEN(n)};
 }
-static inline VALUE value_of(guildhall_walk *walk, node n) { return n; }
-static inline size_t weight_of(guildhall_walk *walk, node n) { return 0; }
+static inline VALUE schema_node_value_of(guildhall_walk *walk, node n) { return n; }
+static inline size_t schema_node_weight_of(guildhall_walk *walk, node n) { return 0; }
 
-static VALUE string_of(guildhall_walk *walk, node n)
+static VALUE schema_node_string_of(guildhall_walk *walk, node n)
 {
     guildhall_walk_count_bytes(walk, (size_t)RSTRING_LEN(n));
-    return utf8(n);
+    return schema_walk_value_utf8(n);
 }
 
 /* Documents stand in Hashes and Arrays that others made of parts of one (`select`, `merge`): they are what they decode to. */
-static inline node plain(guildhall_walk *walk, VALUE value)
+static inline node schema_walk_value_plain(guildhall_walk *walk, VALUE value)
 {
     if (RB_LIKELY(RB_SPECIAL_CONST_P(value) || RB_BUILTIN_TYPE(value) != T_DATA)) return value;
-    return guildhall_document_p(value) ? made_once(walk, value, guildhall_document_decoded_value) : value;
+    return guildhall_document_p(value) ? schema_walk_value_made_once(walk, value, guildhall_document_decoded_value) : value;
 }
 
 typedef struct {
@@ -86,12 +90,12 @@ typedef struct {
     long index;
 } item_cursor;
 
-static inline item_cursor items_of(guildhall_walk *walk, node n) { return (item_cursor){walk, n, 0}; }
+static inline item_cursor schema_node_items_of(guildhall_walk *walk, node n) { return (item_cursor){walk, n, 0}; }
 
-static inline bool next_item(item_cursor *cursor, node *item)
+static inline bool schema_node_next_item(item_cursor *cursor, node *item)
 {
     if (cursor->index >= RARRAY_LEN(cursor->array)) return false;
-    *item = plain(cursor->walk, RARRAY_AREF(cursor->array, cursor->index++));
+    *item = schema_walk_value_plain(cursor->walk, RARRAY_AREF(cursor->array, cursor->index++));
     return true;
 }
 
@@ -102,7 +106,7 @@ typedef struct {
     size_t index, count;
 } member_cursor;
 
-static int copy_pair(VALUE key, VALUE value, VALUE data)
+static int schema_walk_value_copy_pair(VALUE key, VALUE value, VALUE data)
 {
     member_cursor *cursor = (member_cursor *)data;
     if (cursor->count * 2 >= cursor->index) return ST_STOP; /* it grew: another thread changes it */
@@ -114,10 +118,10 @@ static int copy_pair(VALUE key, VALUE value, VALUE data)
     return ST_CONTINUE;
 }
 
-static inline member_cursor members_of(guildhall_walk *walk, VALUE hash, VALUE *room, size_t pairs)
+static inline member_cursor schema_walk_value_members_of(guildhall_walk *walk, VALUE hash, VALUE *room, size_t pairs)
 {
     member_cursor cursor = {walk, room, pairs * 2, 0};
-    rb_hash_foreach(hash, copy_pair, (VALUE)&cursor);
+    rb_hash_foreach(hash, schema_walk_value_copy_pair, (VALUE)&cursor);
     cursor.index = 0;
     return cursor;
 }
@@ -126,32 +130,32 @@ static inline member_cursor members_of(guildhall_walk *walk, VALUE hash, VALUE *
     VALUE cursor##_room; \
     size_t cursor##_size = (size_t)RHASH_SIZE(n); \
     VALUE *cursor##_pairs = ALLOCV_N(VALUE, cursor##_room, cursor##_size * 2 + 1); \
-    member_cursor cursor = members_of(walk, n, cursor##_pairs, cursor##_size)
+    member_cursor cursor = schema_walk_value_members_of(walk, n, cursor##_pairs, cursor##_size)
 #define MEMBERS_END(cursor) ALLOCV_END(cursor##_room)
 
-static inline bool next_member(member_cursor *cursor, node *key, node *value)
+static inline bool schema_node_next_member(member_cursor *cursor, node *key, node *value)
 {
     if (cursor->index == cursor->count) return false;
     *key = cursor->pairs[cursor->index * 2];
-    *value = plain(cursor->walk, cursor->pairs[cursor->index * 2 + 1]);
+    *value = schema_walk_value_plain(cursor->walk, cursor->pairs[cursor->index * 2 + 1]);
     cursor->index++;
     return true;
 }
 
-static bool find_member(guildhall_walk *walk, node n, guildhall_text text, node *value)
+static bool schema_node_find_member(guildhall_walk *walk, node n, guildhall_text text, node *value)
 {
     VALUE key = rb_utf8_str_new((const char *)text.bytes, (long)text.length);
     *value = rb_hash_lookup2(n, key, Qundef);
     if (*value == Qundef) *value = rb_hash_lookup2(n, rb_str_intern(key), Qundef);
     if (*value == Qundef) return false;
-    *value = plain(walk, *value);
+    *value = schema_walk_value_plain(walk, *value);
     return true;
 }
 
-#include "walker.h"
+#include "walker.inc.c"
 
 bool guildhall_walk_value(guildhall_walk *walk, VALUE value)
 {
     const frame root = {NULL, value, -1};
-    return walk_schema(walk, 0, value, &root, NULL, NULL);
+    return schema_walker_walk_schema(walk, 0, value, &root, NULL, NULL);
 }

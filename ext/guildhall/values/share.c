@@ -271,6 +271,27 @@ static VALUE share_bytes(VALUE self, VALUE string)
     return shareable;
 }
 
+/* ---- what may be asked of any object, whatever its class has redefined, and of a BasicObject, which has no methods for it. Binding
+ * Kernel's own methods says the same, but on Ruby 3.4 not in several Ractors at once: each such call counts on the method's definition
+ * without a lock, and a count that is lost frees the definition while it is in use */
+
+/* @api private. Shareable.type_of(object): its class. */
+static VALUE share_type_of(VALUE self, VALUE object) { return rb_obj_class(object); }
+
+/* @api private. Shareable.frozen_object?(object). */
+static VALUE share_frozen_object_p(VALUE self, VALUE object) { return rb_obj_frozen_p(object); }
+
+/* @api private. Shareable.variables(object): [[:@name, value], …]. */
+static VALUE share_variables(VALUE self, VALUE object)
+{
+    VALUE pairs = rb_obj_instance_variables(object);
+    for (long i = 0; i < RARRAY_LEN(pairs); i++) {
+        VALUE name = RARRAY_AREF(pairs, i);
+        rb_ary_store(pairs, i, rb_assoc_new(name, rb_ivar_get(object, rb_sym2id(name))));
+    }
+    return pairs;
+}
+
 void guildhall_init_share_plain(VALUE guildhall)
 {
     id_freeze = rb_intern("freeze");
@@ -280,4 +301,7 @@ void guildhall_init_share_plain(VALUE guildhall)
     rb_define_singleton_method(shareable, "plain!", share_plain_bang, 1);
     rb_define_singleton_method(shareable, "plain?", share_plain_p, 1);
     rb_define_singleton_method(shareable, "bytes", share_bytes, 1);
+    rb_define_singleton_method(shareable, "type_of", share_type_of, 1);
+    rb_define_singleton_method(shareable, "frozen_object?", share_frozen_object_p, 1);
+    rb_define_singleton_method(shareable, "variables", share_variables, 1);
 }

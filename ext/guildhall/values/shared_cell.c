@@ -30,7 +30,7 @@ static VALUE shared_cell_checked(VALUE content)
 }
 
 /* @param content [Object] shareable */
-static VALUE shared_cell_cell_new(VALUE class, VALUE content)
+static VALUE shared_cell_new(VALUE class, VALUE content)
 {
     cell *made;
     VALUE self = TypedData_Make_Struct(class, cell, &type, made);
@@ -42,14 +42,14 @@ static VALUE shared_cell_cell_new(VALUE class, VALUE content)
     return self;
 }
 
-static cell *shared_cell_cell_of(VALUE self) { return rb_check_typeddata(self, &type); }
+static cell *shared_cell_of(VALUE self) { return rb_check_typeddata(self, &type); }
 
-static VALUE shared_cell_get(VALUE self) { return atomic_load_explicit(&shared_cell_cell_of(self)->content, memory_order_acquire); }
+static VALUE shared_cell_get(VALUE self) { return atomic_load_explicit(&shared_cell_of(self)->content, memory_order_acquire); }
 
 /* Puts `wanted` in the place of `expected` (that very object); says whether it did. */
 static VALUE shared_cell_compare_and_swap(VALUE self, VALUE expected, VALUE wanted)
 {
-    cell *held = shared_cell_cell_of(self);
+    cell *held = shared_cell_of(self);
     shared_cell_checked(wanted);
     if (!atomic_compare_exchange_strong(&held->content, &expected, wanted)) return Qfalse;
     guildhall_refers(self, wanted);
@@ -61,7 +61,7 @@ void guildhall_init_shared_cell(VALUE guildhall)
     VALUE class = rb_define_class_under(guildhall, "SharedCell", rb_cObject);
     rb_undef_alloc_func(class);
     rb_undef_method(class, "initialize_copy");
-    rb_define_singleton_method(class, "new", shared_cell_cell_new, 1);
+    rb_define_singleton_method(class, "new", shared_cell_new, 1);
     rb_define_method(class, "get", shared_cell_get, 0);
     rb_define_method(class, "compare_and_swap", shared_cell_compare_and_swap, 2);
 }

@@ -53,6 +53,14 @@ class JSONKeyPredictorTest < GuildhallTest
     assert_raises(CODEC::ParseError) { lenient.decode("{#{"\0" * 64}}") }
   end
 
+  # Where keys vary, nothing is foreseen for a while, and then it is tried again: what is read stays the same.
+  def test_keys_that_never_come_again_between_those_that_do
+    fresh = Array.new(60) { |number| "{#{Array.new(40) { |index| text("k#{number}_#{index}", ":", "{#{text("é#{number * index}", " :", "1")}}") }.join(",")}}" }
+    again = Array.new(60) { %([{"id":1,"name":"a","tags":["x"]},{"id":2,"name":"b","tags":[]}]) }
+    5.times { (fresh + again + fresh.zip(again).flatten).each { |each| assert_equal JSON.parse(each), CODEC.decode(each) } }
+    assert_match(/duplicate key/, error(fresh.first.sub("k0_39", "k0_0")).first)
+  end
+
   private
 
   def text(key, colon, value) = %("#{key}"#{colon}#{value})
