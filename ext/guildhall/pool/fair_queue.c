@@ -1,4 +1,4 @@
-/* Lines of batches, a line a source, and the turns they take. */
+/* The line of batches of each source, and the turns that sources take. */
 #include "fair_queue.h"
 
 enum { SOURCES_AHEAD = 4 };
@@ -20,7 +20,7 @@ static guildhall_source *pool_fair_queue_new_source(guildhall_fair_queue *queue,
     return source;
 }
 
-/* A batch that is its own source is not looked for, and nobody looks for it. */
+/* A batch that is its own source is the only one: nobody looks for that source. */
 static bool pool_fair_queue_enqueue(guildhall_fair_queue *queue, guildhall_batch *batch)
 {
     bool shared = !NIL_P(batch->source_name);
@@ -39,7 +39,7 @@ static bool pool_fair_queue_enqueue(guildhall_fair_queue *queue, guildhall_batch
     return true;
 }
 
-/* The first batch of the source has nothing more to claim. */
+/* Takes the source's first batch out: nothing of it is left to claim. */
 static void pool_fair_queue_dequeue_first(guildhall_fair_queue *queue, guildhall_source *source)
 {
     guildhall_batch *batch = source->first;
@@ -61,7 +61,7 @@ void guildhall_fair_queue_wake(guildhall_fair_queue *queue, size_t workers)
     for (size_t i = awake; i < workers && i < awake + asleep; i++) guildhall_waitlist_wake_one(&queue->workers);
 }
 
-/* A worker more than there are slices, or than it makes work for, would only be in the way. */
+/* More workers than there are slices, or work, would only be in the way. */
 size_t guildhall_fair_queue_workers_for(const guildhall_batch *batch)
 {
     size_t slice = guildhall_batch_slice_size(batch), slices = (batch->size + slice - 1) / slice;
@@ -80,7 +80,7 @@ bool guildhall_fair_queue_has_room(const guildhall_fair_queue *queue, size_t pay
     return waiting == 0 || waiting + payloads <= queue->capacity;
 }
 
-/* It did not come into line after all: no memory. */
+/* There was no memory to put it in line. */
 static void pool_fair_queue_undo_push(guildhall_fair_queue *queue, guildhall_batch *batch)
 {
     atomic_store(&batch->parallel, false);
@@ -151,8 +151,8 @@ static void pool_fair_queue_assign(guildhall_worker_slot *worker, guildhall_batc
     atomic_fetch_add_explicit(&worker->slices, 1, memory_order_relaxed);
 }
 
-/* Whether a batch that has the turn soon could do with one worker more: the thread that queued it may have counted on a worker
- * that was awake, but has taken another batch. */
+/* Whether a batch whose turn is soon lacks a worker: the thread that queued it may have counted on one that was awake, but took another
+ * batch. */
 static bool pool_fair_queue_needs_worker(const guildhall_fair_queue *queue)
 {
     const guildhall_source *source = queue->sources.last;

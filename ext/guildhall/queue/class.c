@@ -84,7 +84,8 @@ static VALUE queue_s_make(VALUE class, VALUE capacity, VALUE stripes, VALUE chec
 {
     size_t items = queue_positive(capacity, "capacity"), rings = queue_positive(stripes, "stripes");
     if (rings > 1 && !lanes_available)
-        rb_raise(rb_eThreadError, "a StripedQueue needs guildhall to be loaded before the first Ractor: require it earlier, or use one stripe");
+        rb_raise(rb_eThreadError, "a StripedQueue needs guildhall to be loaded before the first Ractor: require it earlier, or use one "
+                                  "stripe");
     guildhall_channel *channel = queue_channel_new(items, rings);
     VALUE queue = TypedData_Wrap_Struct(class, RTEST(check) ? &shared_type : &private_type, channel);
     guildhall_gc_block_adopt(queue_channel_memsize(channel));
@@ -381,13 +382,9 @@ static VALUE queue_close(VALUE queue)
 }
 
 static VALUE queue_closed_p(VALUE queue) { return guildhall_channel_closed(queue_channel_of(queue)) ? Qtrue : Qfalse; }
-
 static VALUE queue_size(VALUE queue) { return SIZET2NUM(guildhall_channel_size(queue_channel_of(queue))); }
-
 static VALUE queue_capacity(VALUE queue) { return SIZET2NUM(queue_channel_of(queue)->capacity); }
-
 static VALUE queue_stripes(VALUE queue) { return SIZET2NUM(queue_channel_of(queue)->count); }
-
 static VALUE queue_num_waiting(VALUE queue) { return SIZET2NUM(guildhall_channel_waiting(queue_channel_of(queue))); }
 
 static void queue_define_methods(VALUE class)
