@@ -1,10 +1,9 @@
-#include "reader.h"
-
+/* Guildhall::Kafka::Reading::Reader: takes messages from librdkafka's queues without the GVL. */
+#include "partition_queue.h"
 #include <guildhall/platform.h>
 #include <ruby/thread.h>
 #include <stdlib.h>
 #include <string.h>
-#include "partition_queue.h"
 
 #define BATCH 1024
 
