@@ -2,7 +2,6 @@
 
 #include <ruby/ractor.h>
 #include <string.h>
-#include "record.h"
 
 #define FIRST_BYTES (1u << 20) /* of a batch, before the application says how many */
 

@@ -134,18 +134,19 @@ static guildhall_batch *pool_batch_new(size_t size, bool metadata)
     return batch;
 }
 
-/* The slots have been counted; Ruby that ran since may have changed the Array. */
+/* Ruby that has run since the slots were counted, or runs meanwhile, may have changed the Array. */
 static void pool_batch_fill(VALUE self, VALUE *to, VALUE from, bool metadata)
 {
     const guildhall_batch *batch = guildhall_batch_of(self);
     long count = (long)batch->size;
     /* Whether workers see no more of the payloads than their bytes. */
     bool stay = GUILDHALL_COLLECTOR_PER_RACTOR && batch->in_place && !batch->runnable->takes_metadata;
-    if (RARRAY_LEN(from) != count) {
-        rb_raise(guildhall_argument_error(), "%s has changed meanwhile: %ld elements, not %ld", metadata ? "metadata" : "payloads",
-                 RARRAY_LEN(from), count);
-    }
-    for (long i = 0; i < count; i++) {
+    for (long i = 0;; i++) {
+        if (RARRAY_LEN(from) != count) {
+            rb_raise(guildhall_argument_error(), "%s has changed meanwhile: %ld elements, not %ld", metadata ? "metadata" : "payloads",
+                     RARRAY_LEN(from), count);
+        }
+        if (i == count) return;
         VALUE object = RARRAY_AREF(from, i);
         if (metadata) pool_batch_check_shareable(object, "metadata", i);
         else if (!stay) object = guildhall_dispatchable(object, i);

@@ -39,8 +39,7 @@ static void pool_run_publish(run *r, VALUE outcome, bool failure)
     if (guildhall_batch_publish(r->batch, r->next, mark, outcome, failure)) {
         r->outcomes++;
         r->failures += failure;
-    }
-    else {
+    } else {
         /* Its worker was given up: the supervisor would not notice if it got stuck again. */
         if (r->worker) r->stopped = true;
         atomic_fetch_add_explicit(&r->batch->queue->late_results, 1, memory_order_relaxed);

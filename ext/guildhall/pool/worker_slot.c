@@ -167,8 +167,7 @@ static VALUE pool_worker_slot_recover(VALUE self, VALUE last_chance)
         if (!RTEST(last_chance) && batch->retry && mark != GUILDHALL_SLOT_RUNNING_AGAIN) {
             atomic_store(&batch->suspicious, true);
             guildhall_batch_release(batch, position, mark, GUILDHALL_SLOT_AGAIN);
-        }
-        else if (guildhall_batch_publish(batch, position, mark, guildhall_task_lost("fatal", position), true)) {
+        } else if (guildhall_batch_publish(batch, position, mark, guildhall_task_lost("fatal", position), true)) {
             guildhall_batch_notify(batch, position, position + 1);
         }
     }
