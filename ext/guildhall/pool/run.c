@@ -70,12 +70,6 @@ static VALUE pool_run_input_of(const run *r, VALUE payload)
     return pool_run_copy_bytes(bytes, length, RB_ENCODING_GET_INLINED(payload));
 }
 
-static VALUE pool_run_metadata_of(const run *r, VALUE payload)
-{
-    if (r->batch->records) return payload;
-    return r->batch->metadata ? r->batch->metadata[r->next] : Qnil;
-}
-
 /* Codecs bring texts of other encodings to UTF-8 first. */
 static bool pool_run_codec_takes_as_is(VALUE payload)
 {
@@ -94,7 +88,8 @@ static VALUE pool_run_outcome_of(run *r, bool *failed)
         VALUE transfer = bytes ? guildhall_task_transfer(runnable, bytes, length, &r->stage) : Qundef;
         if (transfer != Qundef) return transfer;
     }
-    VALUE input = pool_run_input_of(r, payload), metadata = pool_run_metadata_of(r, payload);
+    VALUE input = pool_run_input_of(r, payload), metadata = r->batch->metadata ? r->batch->metadata[r->next] : Qnil;
+    if (r->batch->records) metadata = payload;
     return guildhall_task_call(runnable, input, metadata, r->next, r->worker != NULL, &r->stage, failed);
 }
 
@@ -140,15 +135,13 @@ static void pool_run_one(run *r)
     pool_run_publish(r, outcome, failed);
 }
 
-/* Asked after every payload, because one may take a thousand times as long as was expected. */
-static bool pool_run_overtime(const run *r) { return r->until && guildhall_coarse_now() >= r->until; }
-
 static VALUE pool_run_payloads(VALUE argument)
 {
     run *r = (run *)argument;
     while (r->next < r->to && !r->stopped) {
         pool_run_one(r);
-        if (pool_run_overtime(r)) r->stopped = true;
+        /* Asked after every payload, because one may take a thousand times as long as was expected. */
+        if (r->until && guildhall_coarse_now() >= r->until) r->stopped = true;
         rb_thread_check_ints(); /* also while others wait to collect garbage, which they cannot while this one runs */
         if (r->next - r->looked >= r->stride) pool_run_check_clock(r);
     }

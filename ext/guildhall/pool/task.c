@@ -58,17 +58,12 @@ static VALUE pool_task_outcome_of(const guildhall_runnable *runnable, VALUE byte
     return pool_task_call(runnable, runnable->rest, value, metadata, on_worker);
 }
 
-/* Freeze only what was made for this payload alone: not what a tool keeps, and not what code that no worker has run yet
- * may have from anywhere in the main Ractor. */
-static bool pool_task_may_freeze(const guildhall_code *code, bool on_worker)
-{
-    return !code->copies && (on_worker || !guildhall_code_untried(code));
-}
-
 static VALUE pool_task_make_shareable(const guildhall_runnable *runnable, VALUE outcome, bool on_worker)
 {
     if (guildhall_shared(outcome)) return outcome;
-    bool freeze = pool_task_may_freeze(runnable->code, on_worker);
+    /* Freeze only what was made for this payload alone: not what a tool keeps, and not what code that no worker has run yet may have from
+     * anywhere in the main Ractor. */
+    bool freeze = !runnable->code->copies && (on_worker || !guildhall_code_untried(runnable->code));
     VALUE transfer = GUILDHALL_COLLECTOR_PER_RACTOR && on_worker ? guildhall_transfer_of_plain(outcome, freeze) : 0;
     if (transfer) return transfer;
     if (freeze) {
