@@ -189,21 +189,19 @@ static void queue_check_item(VALUE queue, VALUE item)
 /* ---- arguments */
 
 typedef struct {
-    VALUE positional;
-    int given; /* how many positional ones */
-    VALUE timeout, otherwise;
+    VALUE positional, timeout, otherwise;
 } options;
 
 static options queue_parse(int argc, VALUE *argv, int allowed, int keywords)
 {
-    options parsed = {Qnil, argc, Qnil, Qnil};
+    options parsed = {Qnil, Qnil, Qnil};
     if (rb_keyword_given_p()) {
         ID names[] = {id_timeout, id_default};
         VALUE values[2];
         rb_get_kwargs(argv[argc - 1], names, 0, keywords, values);
         if (values[0] != Qundef) parsed.timeout = values[0];
         if (keywords > 1 && values[1] != Qundef) parsed.otherwise = values[1];
-        parsed.given = --argc;
+        argc--;
     }
     rb_check_arity(argc, 0, allowed);
     if (argc > 0) parsed.positional = argv[0];
@@ -240,7 +238,7 @@ static VALUE queue_push(int argc, VALUE *argv, VALUE queue)
 
 static VALUE queue_pop(int argc, VALUE *argv, VALUE queue)
 {
-    options given = {Qnil, 0, Qnil, Qnil};
+    options given = {Qnil, Qnil, Qnil};
     int64_t deadline = 0;
     if (argc > 0) {
         given = queue_parse(argc, argv, 1, 2);
