@@ -2,7 +2,6 @@
 #include <ruby.h>
 #include <ruby/ractor.h>
 #include "partition_queue.h"
-#include "reader.h"
 #include "record.h"
 
 RUBY_FUNC_EXPORTED void Init_native(void)

@@ -2,7 +2,6 @@
 
 #include <ruby/ractor.h>
 #include <string.h>
-#include "record.h"
 
 #define FIRST_BYTES (1u << 20) /* of a batch, before the application says how many */
 
@@ -97,16 +96,6 @@ size_t guildhall_partition_queue_wanted(const guildhall_partition_queue *queue, 
     return fitting < most ? fitting : most;
 }
 
-static guildhall_kafka_entry *kafka_partition_queue_unlink_first(guildhall_partition_queue *queue)
-{
-    guildhall_kafka_entry *entry = queue->first;
-    queue->first = entry->next;
-    __builtin_prefetch(queue->first); /* written by another processor perhaps, and a while ago */
-    queue->count--;
-    if (!queue->first) queue->last = &queue->first;
-    return entry;
-}
-
 /* What can fail comes before an entry changes hands, or after it is safe in a Record. */
 static VALUE kafka_partition_queue_make_records(VALUE pointer)
 {
@@ -114,7 +103,11 @@ static VALUE kafka_partition_queue_make_records(VALUE pointer)
     while (queue->first) {
         VALUE record = guildhall_kafka_record_new();
         rb_ary_push(queue->records, record);
-        guildhall_kafka_entry *entry = kafka_partition_queue_unlink_first(queue);
+        guildhall_kafka_entry *entry = queue->first;
+        queue->first = entry->next;
+        __builtin_prefetch(queue->first); /* written by another processor perhaps, and a while ago */
+        queue->count--;
+        if (!queue->first) queue->last = &queue->first;
         guildhall_kafka_record_fill(record, entry, queue->topic, queue->codec);
         queue->bytes += entry->payload_length;
         if (!queue->decoder) continue;

@@ -55,5 +55,6 @@ void guildhall_partition_queue_handed_over(guildhall_partition_queue *queue);
 /* Gives the queue back to librdkafka, drops the entries. The second time nothing happens. */
 void guildhall_partition_queue_release(guildhall_partition_queue *queue);
 void guildhall_init_partition_queue(VALUE reading);
+void guildhall_init_kafka_reader(VALUE reading);
 
 #endif

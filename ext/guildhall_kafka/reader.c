@@ -1,10 +1,9 @@
-#include "reader.h"
-
+/* Guildhall::Kafka::Reading::Reader: takes messages from librdkafka's queues without the GVL. */
+#include "partition_queue.h"
 #include <guildhall/platform.h>
 #include <ruby/thread.h>
 #include <stdlib.h>
 #include <string.h>
-#include "partition_queue.h"
 
 #define BATCH 1024
 
@@ -181,7 +180,10 @@ static size_t kafka_reader_read_queue(reader *reader, void *source, guildhall_pa
     return count < 0 ? 0 : (size_t)count;
 }
 
-static bool kafka_reader_has_room(const reader *reader) { return reader->room_messages > 0 && reader->room_bytes > 0 && !reader->no_memory; }
+static bool kafka_reader_has_room(const reader *reader)
+{
+    return reader->room_messages > 0 && reader->room_bytes > 0 && !reader->no_memory;
+}
 
 /* Another one first each time: where there is not room for all, all get some in turn. */
 static void kafka_reader_read_partitions(reader *reader)
@@ -279,7 +281,8 @@ static void kafka_reader_drop_errors(reader *reader)
 /* Whatever raises in here comes before anything is let go of: the next take hands it over. */
 static VALUE kafka_reader_hand_over(reader *reader)
 {
-    if (reader->no_memory) rb_raise(rb_eRuntimeError, "no memory for the next message: close this reader, and read from the last commit on");
+    if (reader->no_memory)
+        rb_raise(rb_eRuntimeError, "no memory for the next message: close this reader, and read from the last commit on");
     VALUE batches = rb_ary_new();
     for (size_t index = 0; index < reader->queue_count; index++) {
         guildhall_partition_queue *queue = reader->sources[index];

@@ -247,9 +247,7 @@ static VALUE kafka_record_headers(VALUE self)
 }
 
 static VALUE kafka_record_topic(VALUE self) { return kafka_record_entry(self)->topic; }
-
 static VALUE kafka_record_partition(VALUE self) { return INT2NUM(kafka_record_entry(self)->partition); }
-
 static VALUE kafka_record_offset(VALUE self) { return LL2NUM(kafka_record_entry(self)->offset); }
 
 /* Milliseconds since 1970; nil where the message has none. */

@@ -6,12 +6,11 @@
 #include <stdint.h>
 #include "init.h"
 
-typedef enum { PASSED, DROPPED, FAILED, OUTCOMES } outcome;
+enum { PASSED, DROPPED, FAILED, NANOSECONDS, COUNTERS };
 
 /* A cache line a stage: workers that count different stages do not disturb each other. */
 typedef struct {
-    _Alignas(64) atomic_uint_fast64_t outcomes[OUTCOMES];
-    atomic_uint_fast64_t nanoseconds;
+    _Alignas(64) atomic_uint_fast64_t values[COUNTERS];
 } stage_counters;
 
 typedef struct {
@@ -72,10 +71,10 @@ static VALUE pipeline_meter_add(VALUE self, VALUE index, VALUE kind, VALUE count
 {
     stage_counters *stage = pipeline_meter_stage_at(self, index);
     int number = NUM2INT(kind);
-    if (number < 0 || number >= OUTCOMES) rb_raise(rb_eIndexError, "no such outcome");
+    if (number < 0 || number >= NANOSECONDS) rb_raise(rb_eIndexError, "no such outcome");
     int64_t time = guildhall_now(), spent = time - NUM2LL(since);
-    atomic_fetch_add_explicit(&stage->outcomes[number], NUM2ULL(count), memory_order_relaxed);
-    if (spent > 0) atomic_fetch_add_explicit(&stage->nanoseconds, (uint64_t)spent, memory_order_relaxed);
+    atomic_fetch_add_explicit(&stage->values[number], NUM2ULL(count), memory_order_relaxed);
+    if (spent > 0) atomic_fetch_add_explicit(&stage->values[NANOSECONDS], (uint64_t)spent, memory_order_relaxed);
     return LL2NUM(time);
 }
 
@@ -83,10 +82,8 @@ static VALUE pipeline_meter_add(VALUE self, VALUE index, VALUE kind, VALUE count
 static VALUE pipeline_meter_read(VALUE self, VALUE index)
 {
     stage_counters *stage = pipeline_meter_stage_at(self, index);
-    VALUE values = rb_ary_new_capa(4);
-    for (int i = 0; i < OUTCOMES; i++)
-        rb_ary_push(values, ULL2NUM(atomic_load_explicit(&stage->outcomes[i], memory_order_relaxed)));
-    rb_ary_push(values, ULL2NUM(atomic_load_explicit(&stage->nanoseconds, memory_order_relaxed)));
+    VALUE values = rb_ary_new_capa(COUNTERS);
+    for (int i = 0; i < COUNTERS; i++) rb_ary_push(values, ULL2NUM(atomic_load_explicit(&stage->values[i], memory_order_relaxed)));
     return values;
 }
 

@@ -10,8 +10,8 @@
 
 static const double longest_slice_ns = 1e5;  /* what a small batch may have to wait for */
 static const double shortest_slice_ns = 2e4; /* some hundred times what taking it costs */
-static const double exploration_share = 16;       /* of the time that is left, for an epoch of the way that may be slower */
-static const int64_t nap_ns = 1000000; /* a reader that has to sleep does so for about that long */
+static const double exploration_share = 16;  /* an epoch of the way that may be slower takes at most a 16th of the time left */
+static const int64_t nap_ns = 1000000;       /* a reader that has to sleep sleeps for about that long */
 
 void guildhall_batch_hold(guildhall_batch *batch) { atomic_fetch_add_explicit(&batch->holders, 1, memory_order_relaxed); }
 
@@ -44,7 +44,7 @@ void guildhall_batch_rewind(guildhall_batch *batch, size_t index)
 {
     size_t cursor = atomic_load(&batch->cursor);
     while (index < cursor && !atomic_compare_exchange_weak(&batch->cursor, &cursor, index)) continue;
-    /* It may have left the line, with everything claimed. */
+    /* The batch leaves the line once all of it is claimed. */
     if (atomic_load(&batch->parallel)) guildhall_fair_queue_return(batch->queue, batch);
 }
 
@@ -151,8 +151,8 @@ static int pool_batch_wait_for_outcome(reading *reader)
     return (int)rb_ensure(pool_batch_wait_until_readable, (VALUE)reader, pool_batch_stop_waiting, (VALUE)reader);
 }
 
-/* A sleep and a wake-up cost two threads as much as some small payloads: what follows soon is waited for, too. Payloads are claimed in
- * order. */
+/* A sleep and a wake-up cost two threads as much as some small payloads, so the reader also waits for those that follow soon. Payloads
+ * are claimed in order. */
 static void pool_batch_wait_for_more(const reading *reader)
 {
     guildhall_batch *batch = reader->batch;
@@ -190,7 +190,7 @@ size_t guildhall_batch_slice_size(const guildhall_batch *batch)
     if (batch->slice) return batch->slice;
     double cost = guildhall_batch_cost(batch), left = (double)pool_batch_unclaimed(batch);
     if (cost <= 0 || left < 1) return 1;
-    /* In several rounds, so that all end at the same time; but one that has to wait for its turns needs few of them. */
+    /* Two rounds, so that all threads end at about the same time; one where other batches wait, so that this one needs fewer turns. */
     double rounds = atomic_load_explicit(&batch->queue->batches, memory_order_relaxed) > 1 ? 1 : 2;
     double share = left / (rounds * (double)(batch->parallelism ? batch->parallelism : 1));
     double shortest = shortest_slice_ns / cost, longest = longest_slice_ns / cost;
@@ -210,7 +210,7 @@ bool guildhall_batch_spreads(guildhall_batch *batch)
            guildhall_cost_spreads(pool_batch_cost_of_batches(batch));
 }
 
-/* Its reader goes on alone, or no longer. Finding out must not take more than a share of what is left. */
+/* Its reader goes on alone, or no longer. Trying that out must not take more than a share of the time that is left. */
 static void pool_batch_change_way(guildhall_batch *batch, const guildhall_cost *cost)
 {
     bool reader_only = !guildhall_cost_spreads(cost);
@@ -239,7 +239,7 @@ void guildhall_batch_measure(guildhall_batch *batch)
     int64_t now = guildhall_now(), ns = now - batch->measured_at;
     guildhall_cost *cost = pool_batch_cost_of_batches(batch);
     bool failing = atomic_load(&batch->failed) > done / 2;
-    /* Where callers wait for each other, that is what would be measured. */
+    /* Where callers contend for the GVL, this would measure their waiting. */
     if (failing || (parallel && !batch->alone) || atomic_load(&batch->queue->yielding) > 0) {
         if (guildhall_batch_complete(batch)) guildhall_cost_unmeasured(cost);
         return;
@@ -253,19 +253,20 @@ void guildhall_batch_measure(guildhall_batch *batch)
 /* ---- The list of batches that were given to workers. It marks the Batches that are held by more than their Batch object, and so keeps
  * payloads and outcomes alive.
  *
- * A Batch belongs to the Ractor that dispatches it, which is the main one. Where each Ractor has a collector of its own, neither the line nor
- * a worker can keep it alive: what a shareable object has once referred to stays until the next global collection there. So workers hold
- * the struct, and this list, which is the dispatching Ractor's, marks the Batches of those that are held. */
+ * A Batch belongs to the Ractor that dispatches it, which is the main one. Where each Ractor has a collector of its own, neither the
+ * line nor a worker can keep it alive: what a shareable object has once referred to stays until the next global collection there. So
+ * workers hold the struct, and this list, which is the dispatching Ractor's, marks the Batches of those that are held. */
 
 enum { COPIED_ON_STACK = 256 };
 
-static pthread_mutex_t dispatched_lock = PTHREAD_MUTEX_INITIALIZER; /* held for some ten instructions; where one collector stops all, any thread frees */
+/* Held for some ten instructions. Where one collector stops all, any thread frees batches. */
+static pthread_mutex_t dispatched_lock = PTHREAD_MUTEX_INITIALIZER;
 static guildhall_batch *last_dispatched;
 
 static void pool_batch_forget_dispatched(void)
 {
     pthread_mutex_init(&dispatched_lock, NULL);
-    last_dispatched = NULL; /* what the parent's workers have is of no worker here */
+    last_dispatched = NULL; /* the parent's workers do not exist here */
 }
 
 void guildhall_dispatched_add(guildhall_batch *batch)
@@ -306,7 +307,7 @@ static size_t pool_batch_copy_held(VALUE *to, size_t room)
     return count;
 }
 
-/* Nothing is visited under the lock: the visitor of a walk over all objects may collect garbage. */
+/* Visits nothing under the lock: the visitor of a walk over all objects may collect garbage. */
 static void pool_batch_mark_dispatched(void *nothing)
 {
     VALUE some[COPIED_ON_STACK], *all = some;

@@ -159,7 +159,7 @@ void guildhall_batch_rewind(guildhall_batch *, size_t index);
 VALUE guildhall_batch_claim(guildhall_batch *, size_t index);
 /* With the GVL. Whether the outcome became the payload's outcome. Nobody is woken: see notify. */
 bool guildhall_batch_publish(guildhall_batch *, size_t index, VALUE mark, VALUE outcome, bool failure);
-/* With the GVL of the Ractor that the batch belongs to. What is in the slot; what a worker has left as a transfer is an object from then on. */
+/* What is in the slot; a transfer that a worker has left becomes an object. With the GVL of the Ractor that the batch belongs to. */
 VALUE guildhall_batch_read(guildhall_batch *, size_t index);
 /* Gives back a claimed payload that was not run to its end; rewind comes after it. */
 void guildhall_batch_release(guildhall_batch *, size_t index, VALUE mark, VALUE to);

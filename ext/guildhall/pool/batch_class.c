@@ -12,12 +12,12 @@
 #include "values/share.h"
 
 enum { PAYLOADS_SAMPLED = 8 };
-static const int64_t trial_ns = 50000000; /* a caller waits for workers that are busy with other batches */
+static const int64_t trial_ns = 50000000; /* so long does a caller wait for workers that are busy with other batches */
 
 static VALUE guildhall_module;
 static ID id_native_records;
 
-/* Claims and publications go on while this runs: one load a slot. Pins itself: who holds the struct reaches it from there. */
+/* Threads claim and publish while this runs, so it loads each slot once. Pins the Batch, which the struct points to. */
 static void pool_batch_mark(void *data)
 {
     guildhall_batch *batch = data;
@@ -35,7 +35,10 @@ static void pool_batch_mark(void *data)
 }
 
 /* Of the struct with payloads, slots and metadata. */
-static size_t pool_batch_block_bytes(size_t size, bool metadata) { return sizeof(guildhall_batch) + size * sizeof(VALUE) * (metadata ? 3 : 2); }
+static size_t pool_batch_block_bytes(size_t size, bool metadata)
+{
+    return sizeof(guildhall_batch) + size * sizeof(VALUE) * (metadata ? 3 : 2);
+}
 
 static size_t pool_batch_transfers_bytes(const guildhall_batch *batch)
 {
@@ -44,7 +47,7 @@ static size_t pool_batch_transfers_bytes(const guildhall_batch *batch)
     return bytes;
 }
 
-/* What the parent's workers held, nobody holds in a child. */
+/* In a child, nobody holds what the parent's workers held. */
 static void pool_batch_free(void *data)
 {
     guildhall_batch *batch = data;
@@ -77,10 +80,11 @@ static VALUE pool_batch_check_shareable(VALUE object, const char *name, long ind
     return object;
 }
 
-/* A String whose bytes are all that there is to it, frozen, and where they will stay. 0: it is more than its bytes. */
+/* The String, frozen, its bytes where they will stay. 0: there is more to it than its bytes. */
 static VALUE pool_batch_plain_string(VALUE string)
 {
-    if (RBASIC_CLASS(string) != rb_cString || rb_ivar_count(string) || RB_ENCODING_GET_INLINED(string) == RUBY_ENCODING_INLINE_MAX) return 0;
+    if (RBASIC_CLASS(string) != rb_cString || rb_ivar_count(string)) return 0;
+    if (RB_ENCODING_GET_INLINED(string) == RUBY_ENCODING_INLINE_MAX) return 0;
     return guildhall_string_settled(OBJ_FROZEN(string) ? string : rb_str_new_frozen(string));
 }
 
@@ -106,8 +110,8 @@ size_t guildhall_mean_bytes(VALUE payloads, bool records)
     return sampled ? sum / (size_t)sampled : 0;
 }
 
-/* One block of memory: the struct, payloads, slots, metadata. Not Ruby's, which is told of it: any Ractor may be the last one to hold it. The
- * slots are unset before anything can be collected. */
+/* One block of memory: the struct, payloads, slots, metadata. It is not Ruby's, because any Ractor may be the last one to hold it; Ruby is
+ * told of its size. The slots are unset before anything can be collected. */
 static guildhall_batch *pool_batch_new(size_t size, bool metadata)
 {
     size_t bytes = pool_batch_block_bytes(size, metadata);
@@ -130,16 +134,23 @@ static guildhall_batch *pool_batch_new(size_t size, bool metadata)
     return batch;
 }
 
-/* The slots have been counted; Ruby that ran since may have changed the Array. */
+/* Ruby that has run since the slots were counted, or runs meanwhile, may have changed the Array. */
 static void pool_batch_fill(VALUE self, VALUE *to, VALUE from, bool metadata)
 {
     const guildhall_batch *batch = guildhall_batch_of(self);
     long count = (long)batch->size;
-    bool stay = GUILDHALL_COLLECTOR_PER_RACTOR && batch->in_place && !batch->runnable->takes_metadata; /* no worker sees more than their bytes */
-    if (RARRAY_LEN(from) != count) rb_raise(guildhall_argument_error(), "%s has changed meanwhile: %ld elements, not %ld", metadata ? "metadata" : "payloads", RARRAY_LEN(from), count);
-    for (long i = 0; i < count; i++) {
+    /* Whether workers see no more of the payloads than their bytes. */
+    bool stay = GUILDHALL_COLLECTOR_PER_RACTOR && batch->in_place && !batch->runnable->takes_metadata;
+    for (long i = 0;; i++) {
+        if (RARRAY_LEN(from) != count) {
+            rb_raise(guildhall_argument_error(), "%s has changed meanwhile: %ld elements, not %ld", metadata ? "metadata" : "payloads",
+                     RARRAY_LEN(from), count);
+        }
+        if (i == count) return;
         VALUE object = RARRAY_AREF(from, i);
-        RB_OBJ_WRITE(self, &to[i], metadata ? pool_batch_check_shareable(object, "metadata", i) : stay ? object : guildhall_dispatchable(object, i));
+        if (metadata) pool_batch_check_shareable(object, "metadata", i);
+        else if (!stay) object = guildhall_dispatchable(object, i);
+        RB_OBJ_WRITE(self, &to[i], object);
     }
 }
 
@@ -168,9 +179,6 @@ static VALUE pool_batch_allocate(VALUE queue, VALUE runnable, size_t size, size_
     return self;
 }
 
-/* What statistics call a source: as it was then. */
-static VALUE pool_batch_name_of(VALUE source) { return rb_ractor_shareable_p(source) ? source : rb_str_new_frozen(rb_obj_as_string(source)); }
-
 /* Where all records are of one class that says where their bytes lie. */
 static const guildhall_records *pool_batch_records_in_place(VALUE records)
 {
@@ -182,16 +190,6 @@ static const guildhall_records *pool_batch_records_in_place(VALUE records)
     if (!rb_respond_to(class, id_native_records)) return NULL;
     const guildhall_records *offered = (const guildhall_records *)(uintptr_t)NUM2ULL(rb_funcallv(class, id_native_records, 0, NULL));
     return offered->abi == GUILDHALL_RECORDS_ABI ? offered : NULL;
-}
-
-/* Whose batches stay in line behind each other, and how many slices it has a turn. */
-static void pool_batch_belong_to(VALUE self, VALUE source, VALUE weight)
-{
-    guildhall_batch *batch = guildhall_batch_of(self);
-    if (!NIL_P(source)) batch->source_key = NUM2ULL(rb_hash(source)) << 1 | 1;
-    RB_OBJ_WRITE(self, &batch->source_name, pool_batch_name_of(source));
-    batch->weight = NUM2UINT(weight);
-    if (batch->weight == 0) batch->weight = 1;
 }
 
 /* Batch.build(queue, runnable, payloads, metadata or nil, records, retry, deadline in seconds or nil, slice or nil,
@@ -209,7 +207,11 @@ static VALUE pool_batch_build(VALUE class, VALUE queue, VALUE runnable, VALUE pa
     batch->retry = RTEST(retry);
     batch->deadline_ns = NIL_P(deadline) ? 0 : (int64_t)(NUM2DBL(deadline) * 1e9);
     batch->slice = NIL_P(slice) ? 0 : NUM2SIZET(slice);
-    pool_batch_belong_to(self, source, weight);
+    if (!NIL_P(source)) batch->source_key = NUM2ULL(rb_hash(source)) << 1 | 1;
+    VALUE name = rb_ractor_shareable_p(source) ? source : rb_str_new_frozen(rb_obj_as_string(source)); /* as it is now */
+    RB_OBJ_WRITE(self, &batch->source_name, name);
+    batch->weight = NUM2UINT(weight);
+    if (batch->weight == 0) batch->weight = 1;
     pool_batch_fill(self, batch->payloads, payloads, false);
     if (!NIL_P(metadata)) pool_batch_fill(self, batch->metadata, metadata, true);
     return self;
@@ -235,13 +237,9 @@ VALUE guildhall_batch_continue(VALUE queue, VALUE runnable, VALUE outcomes, size
 }
 
 static VALUE pool_batch_size(VALUE self) { return SIZET2NUM(guildhall_batch_of(self)->size); }
-
 static VALUE pool_batch_done(VALUE self) { return SIZET2NUM(atomic_load(&guildhall_batch_of(self)->done)); }
-
 static VALUE pool_batch_failed(VALUE self) { return SIZET2NUM(atomic_load(&guildhall_batch_of(self)->failed)); }
-
 static VALUE pool_batch_complete_p(VALUE self) { return guildhall_batch_complete(guildhall_batch_of(self)) ? Qtrue : Qfalse; }
-
 static VALUE pool_batch_parallel_p(VALUE self) { return atomic_load(&guildhall_batch_of(self)->parallel) ? Qtrue : Qfalse; }
 
 /* The outcome at the index; Qundef means none and becomes the given object. */
@@ -297,14 +295,6 @@ static VALUE pool_batch_wait(VALUE self, VALUE index, VALUE beyond, VALUE timeou
     return there ? Qtrue : Qfalse;
 }
 
-/* Its reader runs no more of it: a worker takes its place. */
-static void pool_batch_stop_reading(guildhall_batch *batch)
-{
-    if (!batch->reading) return;
-    batch->reading = false;
-    guildhall_fair_queue_wake(batch->queue, 1);
-}
-
 /* Whether a caller is to run payloads that are in line for workers. `stalled`: it has waited for some, in vain. */
 static bool pool_batch_caller_helps(guildhall_batch *batch, bool stalled)
 {
@@ -315,20 +305,24 @@ static bool pool_batch_caller_helps(guildhall_batch *batch, bool stalled)
     /* One thread more than there are processors keeps the others waiting, all of them whenever garbage is collected. */
     if (idle < worker_count && worker_count - idle >= queue->processors) return idle == 0 && stalled;
     if (idle == 0) return true;
-    /* While it runs payloads other callers wait for the GVL, and so does what they would dispatch. */
-    if (atomic_load(&queue->yielding) > 0) pool_batch_stop_reading(batch);
-    if (stalled) guildhall_fair_queue_wake(queue, worker_count); /* those that have it may be busy with a payload that is dearer than the others */
+    /* While it runs payloads other callers wait for the GVL, and so does what they would dispatch: a worker takes its place. */
+    if (batch->reading && atomic_load(&queue->yielding) > 0) {
+        batch->reading = false;
+        guildhall_fair_queue_wake(queue, 1);
+    }
+    if (stalled) guildhall_fair_queue_wake(queue, worker_count); /* those that have the batch may be busy with a dearer payload */
     return batch->reading;
 }
 
-/* help?(index or nil, whether it has waited in vain): whether this caller should run some of it: it reads the batch from
- * the start, or no worker will run it, or no worker is free to. */
+/* help?(index or nil, whether it has waited in vain): whether this caller should run payloads: it reads the batch from the start, or no
+ * worker will run it, or no worker is free. */
 static VALUE pool_batch_help_p(VALUE self, VALUE index, VALUE stalled)
 {
     guildhall_batch *batch = guildhall_batch_of(self);
     if (!NIL_P(index) && !guildhall_batch_available(batch, pool_batch_checked_index(batch, index))) return Qfalse;
     if (NIL_P(index) && !guildhall_batch_unclaimed(batch)) return Qfalse;
-    return !atomic_load(&batch->parallel) || (!pool_batch_on_trial(batch) && pool_batch_caller_helps(batch, RTEST(stalled))) ? Qtrue : Qfalse;
+    if (!atomic_load(&batch->parallel)) return Qtrue;
+    return !pool_batch_on_trial(batch) && pool_batch_caller_helps(batch, RTEST(stalled)) ? Qtrue : Qfalse;
 }
 
 static VALUE pool_batch_yield_turn(VALUE nothing)
@@ -337,15 +331,17 @@ static VALUE pool_batch_yield_turn(VALUE nothing)
     return nothing;
 }
 
-static bool pool_batch_others_wait(const guildhall_fair_queue *queue) { return atomic_load_explicit(&queue->yielding, memory_order_relaxed) > 0; }
+/* How long a caller runs payloads before other threads get their turn; shorter where some are known to wait. */
+static int64_t pool_batch_turn_ns(const guildhall_fair_queue *queue)
+{
+    return atomic_load_explicit(&queue->yielding, memory_order_relaxed) > 0 ? GUILDHALL_SHORT_SPAN_NS : GUILDHALL_SPAN_NS;
+}
 
-static int64_t pool_batch_turn_ns(const guildhall_fair_queue *queue) { return pool_batch_others_wait(queue) ? GUILDHALL_SHORT_SPAN_NS : GUILDHALL_SPAN_NS; }
-
-/* Now, not when Ruby's time slice of 100 ms is over; sooner where some are known to wait for one. */
+/* Does not wait for the end of Ruby's time slice of 100 ms. */
 void guildhall_give_way(guildhall_fair_queue *queue)
 {
-    int64_t now = pool_batch_others_wait(queue) ? guildhall_now() : guildhall_coarse_now();
-    if (now - atomic_load_explicit(&queue->yielded_at, memory_order_relaxed) < pool_batch_turn_ns(queue)) return;
+    int64_t turn = pool_batch_turn_ns(queue), now = turn == GUILDHALL_SHORT_SPAN_NS ? guildhall_now() : guildhall_coarse_now();
+    if (now - atomic_load_explicit(&queue->yielded_at, memory_order_relaxed) < turn) return;
     atomic_fetch_add(&queue->yielding, 1);
     int state = 0;
     rb_protect(pool_batch_yield_turn, Qnil, &state);
@@ -357,15 +353,15 @@ void guildhall_give_way(guildhall_fair_queue *queue)
 static void pool_batch_call_missing_worker(const guildhall_batch *batch)
 {
     guildhall_fair_queue *queue = batch->queue;
-    size_t idle = atomic_load(&queue->idle_workers), worker_count = atomic_load(&queue->worker_count), busy = worker_count > idle ? worker_count - idle : 0;
+    size_t idle = atomic_load(&queue->idle_workers), all = atomic_load(&queue->worker_count), busy = all > idle ? all - idle : 0;
     if (busy < guildhall_fair_queue_workers_for(batch)) guildhall_fair_queue_wake(queue, 1);
 }
 
 /* For some milliseconds at most. */
 static void pool_batch_run_some(guildhall_batch *batch)
 {
-    bool parallel = atomic_load(&batch->parallel);
-    int64_t until = guildhall_now() + (parallel || !guildhall_decision_may_change(batch->decision) ? pool_batch_turn_ns(batch->queue) : GUILDHALL_SHORT_SPAN_NS);
+    bool parallel = atomic_load(&batch->parallel), settled = parallel || !guildhall_decision_may_change(batch->decision);
+    int64_t until = guildhall_now() + (settled ? pool_batch_turn_ns(batch->queue) : GUILDHALL_SHORT_SPAN_NS);
     size_t from, count, next = 0, skipped = GUILDHALL_NO_INDEX;
     do {
         count = parallel ? guildhall_batch_slice_size(batch) : batch->size;
@@ -394,7 +390,7 @@ static VALUE pool_batch_help(VALUE self, VALUE index)
 /* Whether what is left of a batch that its reader runs alone should be given to workers as well. */
 static VALUE pool_batch_spreads_p(VALUE self) { return guildhall_batch_spreads(guildhall_batch_of(self)) ? Qtrue : Qfalse; }
 
-/* Its reader goes: what it kept to itself is left to workers. */
+/* Its reader stops reading, and leaves to workers what it kept to itself. */
 static VALUE pool_batch_let_go(VALUE self)
 {
     guildhall_batch *batch = guildhall_batch_of(self);
@@ -421,7 +417,6 @@ static VALUE pool_batch_set_decision(VALUE self, VALUE number)
 
 /* Why its task can run in the main Ractor only, or nil. */
 static VALUE pool_batch_inline_reason(VALUE self) { return guildhall_batch_of(self)->runnable->code->inline_reason; }
-
 static VALUE pool_batch_decision(VALUE self) { return UINT2NUM(guildhall_batch_of(self)->decision); }
 
 /* cancel { |index| a Failure } gives that outcome to every payload that nobody has claimed. How many these were. */

@@ -35,14 +35,13 @@ static double pool_comparison_positive(VALUE number, const char *name)
 static VALUE pool_comparison_initialize(VALUE self, VALUE gain, VALUE evidence, VALUE pairs, VALUE shortest, VALUE longest, VALUE most)
 {
     pool_comparison_of(self)->terms = (guildhall_comparison_terms){
-        pool_comparison_positive(gain, "least gain"), pool_comparison_positive(evidence, "evidence"), (unsigned)pool_comparison_positive(pairs, "pairs"),
-        pool_comparison_positive(shortest, "pause"),
+        pool_comparison_positive(gain, "least gain"), pool_comparison_positive(evidence, "evidence"),
+        (unsigned)pool_comparison_positive(pairs, "pairs"), pool_comparison_positive(shortest, "pause"),
         pool_comparison_positive(longest, "pause"), pool_comparison_positive(most, "pause")};
     return self;
 }
 
 static VALUE pool_comparison_second_p(VALUE self) { return pool_comparison_of(self)->ways.current ? Qtrue : Qfalse; }
-
 static VALUE pool_comparison_trying_p(VALUE self) { return pool_comparison_of(self)->ways.trying ? Qtrue : Qfalse; }
 
 /* add(seconds for a unit of work, seconds that the epoch took): whether another way is used from now on */

@@ -14,7 +14,6 @@ static const guildhall_comparison_terms terms = {
 
 /* A power of two of bytes or payloads. */
 static unsigned pool_cost_model_class_of(size_t number) { return number ? 64 - (unsigned)__builtin_clzll(number) : 0; }
-
 size_t guildhall_cost_middle(unsigned class) { return class ? (size_t)3 << (class - 1) >> 1 : 0; }
 
 guildhall_cost *guildhall_cost_find(guildhall_cost_model *model, uint32_t code, size_t bytes, size_t count)

@@ -1,8 +1,8 @@
-/* One decision: is this batch worth handing over? What is not known is spread, because a wrong guess costs one slice. */
+/* Is this batch worth handing over to workers? Where its cost is not known it is, because a wrong guess costs one slice. */
 #include "decision.h"
 #include "fair_queue.h"
 
-/* Work that makes it worth to have another thread: two hand-overs, and what a batch costs its caller beside. */
+/* How much work is worth another thread: two hand-overs, and what a batch costs its caller besides. */
 static const double hand_overs = 2, least_ns = 6e4;
 
 static double pool_decision_hand_over_ns(guildhall_fair_queue *queue)
@@ -13,8 +13,8 @@ static double pool_decision_hand_over_ns(guildhall_fair_queue *queue)
 
 bool guildhall_worth_spreading(guildhall_fair_queue *queue, double work_ns) { return work_ns > pool_decision_hand_over_ns(queue); }
 
-/* Where callers wait for each other, what runs elsewhere is a gain for all, and nothing is tried out: only what is much slower with
- * workers stays with its caller. Nor with a batch that is not read at once, which is not measured. */
+/* When callers contend for the GVL, workers help all of them, so skip trials: keep a batch inline only if workers are at least twice as
+ * slow. Skip them also for a batch that is not read at once, because nobody measures it. */
 static bool pool_decision_spreads(guildhall_fair_queue *queue, const guildhall_cost *cost, bool reading)
 {
     bool crowded = atomic_load_explicit(&queue->yielding, memory_order_relaxed) > 0;

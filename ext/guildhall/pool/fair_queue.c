@@ -1,4 +1,4 @@
-/* Lines of batches, a line a source, and the turns they take. */
+/* The line of batches of each source, and the turns that sources take. */
 #include "fair_queue.h"
 
 enum { SOURCES_AHEAD = 4 };
@@ -12,21 +12,16 @@ bool guildhall_fair_queue_lock(guildhall_fair_queue *queue)
 
 void guildhall_fair_queue_unlock(guildhall_fair_queue *queue) { pthread_mutex_unlock(&queue->lock); }
 
-static guildhall_source *pool_fair_queue_new_source(guildhall_fair_queue *queue, const guildhall_batch *batch, bool shared)
-{
-    guildhall_source *source = guildhall_sources_join(&queue->sources, batch->source_key, shared);
-    if (!source) return NULL;
-    source->weight = source->turns = batch->weight;
-    return source;
-}
-
-/* A batch that is its own source is not looked for, and nobody looks for it. */
+/* A batch that is its own source is the only one: nobody looks for that source. False: no memory. */
 static bool pool_fair_queue_enqueue(guildhall_fair_queue *queue, guildhall_batch *batch)
 {
     bool shared = !NIL_P(batch->source_name);
     guildhall_source *source = shared ? guildhall_sources_find(&queue->sources, batch->source_key) : NULL;
-    if (!source) source = pool_fair_queue_new_source(queue, batch, shared);
-    if (!source) return false;
+    if (!source) {
+        source = guildhall_sources_join(&queue->sources, batch->source_key, shared);
+        if (!source) return false;
+        source->weight = source->turns = batch->weight;
+    }
     guildhall_batch_hold(batch);
     batch->source = source;
     batch->next = NULL;
@@ -39,7 +34,7 @@ static bool pool_fair_queue_enqueue(guildhall_fair_queue *queue, guildhall_batch
     return true;
 }
 
-/* The first batch of the source has nothing more to claim. */
+/* Takes the source's first batch out: nothing of it is left to claim. */
 static void pool_fair_queue_dequeue_first(guildhall_fair_queue *queue, guildhall_source *source)
 {
     guildhall_batch *batch = source->first;
@@ -61,7 +56,7 @@ void guildhall_fair_queue_wake(guildhall_fair_queue *queue, size_t workers)
     for (size_t i = awake; i < workers && i < awake + asleep; i++) guildhall_waitlist_wake_one(&queue->workers);
 }
 
-/* A worker more than there are slices, or than it makes work for, would only be in the way. */
+/* More workers than there are slices, or work, would only be in the way. */
 size_t guildhall_fair_queue_workers_for(const guildhall_batch *batch)
 {
     size_t slice = guildhall_batch_slice_size(batch), slices = (batch->size + slice - 1) / slice;
@@ -80,13 +75,6 @@ bool guildhall_fair_queue_has_room(const guildhall_fair_queue *queue, size_t pay
     return waiting == 0 || waiting + payloads <= queue->capacity;
 }
 
-/* It did not come into line after all: no memory. */
-static void pool_fair_queue_undo_push(guildhall_fair_queue *queue, guildhall_batch *batch)
-{
-    atomic_store(&batch->parallel, false);
-    atomic_fetch_sub(&queue->inflight, 1);
-}
-
 bool guildhall_fair_queue_push(guildhall_fair_queue *queue, guildhall_batch *batch)
 {
     batch->lined_up_at = batch->measured_at = guildhall_now();
@@ -102,7 +90,10 @@ bool guildhall_fair_queue_push(guildhall_fair_queue *queue, guildhall_batch *bat
         batch->alone = atomic_fetch_add(&queue->inflight, 1) == 0 && ready;
         atomic_store(&batch->parallel, true);
         room = pool_fair_queue_enqueue(queue, batch);
-        if (!room) pool_fair_queue_undo_push(queue, batch);
+        if (!room) {
+            atomic_store(&batch->parallel, false);
+            atomic_fetch_sub(&queue->inflight, 1);
+        }
     }
     guildhall_fair_queue_unlock(queue);
     if (!room) return false;
@@ -132,13 +123,6 @@ void guildhall_fair_queue_dissolve(guildhall_fair_queue *queue)
     guildhall_fair_queue_unlock(queue);
 }
 
-static void pool_fair_queue_pass_turn(guildhall_fair_queue *queue, guildhall_source *source)
-{
-    if (--source->turns > 0) return;
-    source->turns = source->weight;
-    queue->sources.last = source;
-}
-
 static void pool_fair_queue_assign(guildhall_worker_slot *worker, guildhall_batch *batch, size_t from, size_t count)
 {
     atomic_store(&worker->from, from);
@@ -151,8 +135,8 @@ static void pool_fair_queue_assign(guildhall_worker_slot *worker, guildhall_batc
     atomic_fetch_add_explicit(&worker->slices, 1, memory_order_relaxed);
 }
 
-/* Whether a batch that has the turn soon could do with one worker more: the thread that queued it may have counted on a worker
- * that was awake, but has taken another batch. */
+/* Whether a batch whose turn is soon lacks a worker: the thread that queued it may have counted on one that was awake, but took another
+ * batch. */
 static bool pool_fair_queue_needs_worker(const guildhall_fair_queue *queue)
 {
     const guildhall_source *source = queue->sources.last;
@@ -177,8 +161,12 @@ bool guildhall_fair_queue_take(guildhall_fair_queue *queue, guildhall_worker_slo
         taken = count > 0;
         if (taken) pool_fair_queue_assign(worker, batch, from, count);
         if (atomic_load(&batch->reader_only) || !guildhall_batch_unclaimed(batch)) pool_fair_queue_dequeue_first(queue, source);
-        if (!source->first) guildhall_sources_leave(&queue->sources);
-        else if (taken) pool_fair_queue_pass_turn(queue, source);
+        if (!source->first) {
+            guildhall_sources_leave(&queue->sources);
+        } else if (taken && --source->turns == 0) { /* the next source's turn */
+            source->turns = source->weight;
+            queue->sources.last = source;
+        }
     }
     worker->others_wanted = taken && pool_fair_queue_needs_worker(queue);
     guildhall_fair_queue_unlock(queue);

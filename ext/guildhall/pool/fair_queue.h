@@ -1,15 +1,13 @@
 /* The work that waits for workers: batches, in line behind others of their source; sources take turns, a slice each.
  * Workers take slices themselves. All of it is guarded by one lock that is held for some ten instructions, and never
- * while Ruby could run, so that it is a line to stand in, not a lock to wait for. */
+ * while Ruby could run, so that no thread waits long for it. */
 #ifndef GUILDHALL_POOL_FAIR_QUEUE_H
 #define GUILDHALL_POOL_FAIR_QUEUE_H
 
 #include <pthread.h>
 #include "batch.h"
-#include "cost_model.h"
 #include "histogram.h"
 #include "sources.h"
-#include "worker_slot.h"
 
 typedef struct guildhall_fair_queue {
     unsigned generation;           /* of the process that made it */
@@ -30,21 +28,54 @@ typedef struct guildhall_fair_queue {
     guildhall_waitlist space;      /* callers that wait for room */
     guildhall_waitlist attention;  /* the supervisor */
     guildhall_waitlist stopping;   /* callers that wait until nothing is in flight, or until no worker is left */
-    _Atomic bool called;           /* it is */
+    _Atomic bool called;           /* the supervisor is */
     _Atomic size_t inflight;       /* parallel batches that are not complete */
-    _Atomic bool slices_wanted;    /* somebody listens to every slice */
+    _Atomic bool slices_wanted;    /* somebody subscribes to slices: the supervisor is called for each */
     _Atomic uint64_t decisions[GUILDHALL_DECISIONS]; /* how often each was made */
     guildhall_cost_model costs;    /* written in the main Ractor, but for payloads' costs */
     _Atomic uint64_t inlined_payloads, worker_payloads, late_results;
     guildhall_histogram waits, runs; /* of batches until their first slice; of slices */
 } guildhall_fair_queue;
 
+#define GUILDHALL_NO_POSITION SIZE_MAX
+
+enum { GUILDHALL_SLICE_RECORDS = 256 }; /* kept for the supervisor; it may be late */
+
+typedef struct {
+    size_t from, count;
+    int64_t nanoseconds;
+} guildhall_slice_record;
+
+/* What a worker is doing now, and what it has done. The worker writes; the supervisor and callers of Pool#stats read, from other
+ * Ractors. A slot outlives its worker until the supervisor has recovered the slice that was left in it. */
+typedef struct guildhall_worker_slot {
+    VALUE queue_object;
+    guildhall_fair_queue *queue;
+    _Atomic(guildhall_batch *) batch; /* the slice's, held; NULL between slices. Under the queue's lock, but for its worker */
+    _Atomic size_t from, to;          /* the slice */
+    _Atomic size_t position;          /* the payload being run; GUILDHALL_NO_POSITION: none */
+    _Atomic VALUE mark;               /* that payload's mark in its slot */
+    _Atomic int64_t payload_since;    /* when it was begun, and so its name; kept only where the batch has a deadline */
+    _Atomic int64_t slice_since;
+    _Atomic bool retired;             /* given up, or one too many: leave instead of taking another slice */
+    _Atomic bool claimed;             /* by its worker; or by the thread that could not start one */
+    _Atomic bool exited;              /* the worker is gone */
+    _Atomic bool uncounted;           /* it is no more among the queue's workers */
+    bool others_wanted;               /* when the slice was taken; the worker's own */
+    _Atomic uint64_t slices, payloads, failures, busy_ns;
+    guildhall_slice_record records[GUILDHALL_SLICE_RECORDS]; /* written by the worker, read by the supervisor */
+    _Atomic size_t recorded, reported;
+} guildhall_worker_slot;
+
 guildhall_fair_queue *guildhall_fair_queue_of(VALUE object);
 /* Whether the process was forked since: workers, and what is in line for them, are the parent's. Whoever waited for the queue when a
  * trap handler forked goes on in the child, and must not wait for it there. */
-static inline bool guildhall_fair_queue_forked(const guildhall_fair_queue *queue) { return queue->generation != guildhall_fork_generation(); }
-/* Without the lock held: takes it. False in a child process, where it is not taken: a thread of the parent may have held it at the
- * fork, and what it guards is the parent's. */
+static inline bool guildhall_fair_queue_forked(const guildhall_fair_queue *queue)
+{
+    return queue->generation != guildhall_fork_generation();
+}
+/* Takes the lock, which the caller does not hold. False in a child process, where it is not taken: a thread of the parent may have held it
+ * at the fork, and what it guards is the parent's. */
 bool guildhall_fair_queue_lock(guildhall_fair_queue *);
 void guildhall_fair_queue_unlock(guildhall_fair_queue *);
 /* Whether there are workers, or will be in a moment. Those that are to leave after their slice do not count: it may be endless. */
@@ -55,21 +86,26 @@ bool guildhall_fair_queue_has_room(const guildhall_fair_queue *, size_t payloads
 bool guildhall_fair_queue_push(guildhall_fair_queue *, guildhall_batch *);
 /* Queues a batch again after its cursor was put back, unless it is still in the queue. */
 void guildhall_fair_queue_return(guildhall_fair_queue *, guildhall_batch *);
-/* All workers are to leave, and none will come: no batch is in line from now on, so that those that nobody reads can go. They stay counted as
- * waiting. */
+/* All workers are to leave, and none will come: no batch is in line from now on, so that those that nobody reads can be freed. They stay
+ * counted as waiting. */
 void guildhall_fair_queue_dissolve(guildhall_fair_queue *);
-/* The next slice, for this worker, which holds its batch from then on. False when nothing waits. Does not block. `others_wanted`: whether
- * more workers are wanted. */
+/* The next slice, for this worker, which holds its batch from then on. False when nothing waits. Does not block. */
 bool guildhall_fair_queue_take(guildhall_fair_queue *, guildhall_worker_slot *);
 /* The batch of this worker's slice, held for the caller, who is another thread; NULL: none, or the parent's. */
 guildhall_batch *guildhall_fair_queue_batch_of(guildhall_worker_slot *);
-/* The slice is done, or it was reported. */
+/* The slice is done, or was recovered. */
 void guildhall_fair_queue_leave_slice(guildhall_worker_slot *);
 /* With the GVL. Makes sure that this number of workers look for work, or all idle ones where there are fewer. */
 void guildhall_fair_queue_wake(guildhall_fair_queue *, size_t workers);
 /* How many workers a batch is meant for, beside its caller where that one reads it at once. */
 size_t guildhall_fair_queue_workers_for(const guildhall_batch *);
-/* Calls the supervisor. */
+/* Calls the supervisor. With the GVL. */
 void guildhall_fair_queue_call(guildhall_fair_queue *);
+
+/* Runs payloads in the Ractor that calls: a worker with its slice, or a caller (`worker` is NULL) that reads payloads that have not run
+ * yet. Runs those from `from` to `to` (without it) that are available, until the clock says `until` (0: no limit). What a payload raises
+ * becomes its Failure; what ends the thread goes on to do so, with the payload released (caller) or left in the slot (worker). *skipped
+ * becomes the least index that a caller leaves to workers, if there is any. Returns the index of the first payload not looked at. */
+size_t guildhall_run(guildhall_batch *, size_t from, size_t to, int64_t until, guildhall_worker_slot *worker, size_t *skipped);
 
 #endif

@@ -131,18 +131,20 @@ static int pool_fair_queue_workerless(void *context)
     return atomic_load(&queue->worker_count) == 0 || guildhall_fair_queue_forked(queue);
 }
 
-static VALUE pool_fair_queue_wait_until(VALUE self, guildhall_attempt condition, VALUE timeout)
+/* wait_until_drained(seconds or nil): blocks until no batch is in flight. False at the deadline. */
+static VALUE pool_fair_queue_wait_until_drained(VALUE self, VALUE timeout)
 {
     guildhall_fair_queue *queue = guildhall_fair_queue_of(self);
-    return guildhall_wait(&queue->stopping, condition, queue, guildhall_deadline(timeout)) ? Qtrue : Qfalse;
+    return guildhall_wait(&queue->stopping, pool_fair_queue_drained, queue, guildhall_deadline(timeout)) ? Qtrue : Qfalse;
 }
-
-/* wait_until_drained(seconds or nil): blocks until no batch is in flight. False at the deadline. */
-static VALUE pool_fair_queue_wait_until_drained(VALUE self, VALUE timeout) { return pool_fair_queue_wait_until(self, pool_fair_queue_drained, timeout); }
 
 /* wait_until_workerless(seconds or nil): blocks until all workers have exited, but for those that were given up. False at the
  * deadline. */
-static VALUE pool_fair_queue_wait_until_workerless(VALUE self, VALUE timeout) { return pool_fair_queue_wait_until(self, pool_fair_queue_workerless, timeout); }
+static VALUE pool_fair_queue_wait_until_workerless(VALUE self, VALUE timeout)
+{
+    guildhall_fair_queue *queue = guildhall_fair_queue_of(self);
+    return guildhall_wait(&queue->stopping, pool_fair_queue_workerless, queue, guildhall_deadline(timeout)) ? Qtrue : Qfalse;
+}
 
 static VALUE pool_fair_queue_saturated(VALUE self)
 {
@@ -157,9 +159,7 @@ static VALUE pool_fair_queue_payloads(VALUE self)
 }
 
 static VALUE pool_fair_queue_batches(VALUE self) { return SIZET2NUM(atomic_load(&guildhall_fair_queue_of(self)->batches)); }
-
 static VALUE pool_fair_queue_idle(VALUE self) { return SIZET2NUM(atomic_load(&guildhall_fair_queue_of(self)->idle_workers)); }
-
 static VALUE pool_fair_queue_worker_count(VALUE self) { return SIZET2NUM(atomic_load(&guildhall_fair_queue_of(self)->worker_count)); }
 
 /* How many workers there should be: while there are none, readers wait for them, unless this is 0. */
@@ -169,9 +169,9 @@ static VALUE pool_fair_queue_set_target_worker_count(VALUE self, VALUE count)
     return count;
 }
 
-static VALUE pool_fair_queue_handover(VALUE self) { return DBL2NUM((double)atomic_load(&guildhall_fair_queue_of(self)->handover_ns) / 1e9); }
+static VALUE pool_fair_queue_handover(VALUE self) { return DBL2NUM(atomic_load(&guildhall_fair_queue_of(self)->handover_ns) / 1e9); }
 
-/* Whether the process was forked since: its workers are elsewhere. */
+/* Whether the process was forked since: then the workers are the parent's. */
 static VALUE pool_fair_queue_forked(VALUE self) { return guildhall_fair_queue_forked(guildhall_fair_queue_of(self)) ? Qtrue : Qfalse; }
 
 /* Whether the supervisor is to be called for every slice. */
@@ -204,16 +204,16 @@ static VALUE pool_fair_queue_decided(VALUE self, VALUE batch)
     return batch;
 }
 
-static VALUE pool_fair_queue_seconds(double nanoseconds) { return nanoseconds > 0 ? DBL2NUM(nanoseconds / 1e9) : Qnil; }
+static VALUE pool_fair_queue_seconds(double ns) { return ns > 0 ? DBL2NUM(ns / 1e9) : Qnil; }
 
 /* [code, bytes a payload, payloads a batch (both rounded; 0: one payload's cost), seconds a payload, seconds a
  * payload of such batches by the caller alone, spread, whether they are spread now] */
 static VALUE pool_fair_queue_cost_row(const guildhall_cost *cost)
 {
-    VALUE row[] = {ULL2NUM(cost->key >> 16), SIZET2NUM(guildhall_cost_middle(cost->key >> 8 & 0xff)),
-                   SIZET2NUM(guildhall_cost_middle(cost->key & 0xff)), pool_fair_queue_seconds(guildhall_cost_read(cost)), pool_fair_queue_seconds(cost->ways.cost[0]),
-                   pool_fair_queue_seconds(cost->ways.cost[1]), guildhall_cost_spreads(cost) ? Qtrue : Qfalse};
-    return rb_ary_new_from_values(sizeof(row) / sizeof(*row), row);
+    return rb_ary_new_from_args(7, ULL2NUM(cost->key >> 16), SIZET2NUM(guildhall_cost_middle(cost->key >> 8 & 0xff)),
+                                SIZET2NUM(guildhall_cost_middle(cost->key & 0xff)), pool_fair_queue_seconds(guildhall_cost_read(cost)),
+                                pool_fair_queue_seconds(cost->ways.cost[0]), pool_fair_queue_seconds(cost->ways.cost[1]),
+                                guildhall_cost_spreads(cost) ? Qtrue : Qfalse);
 }
 
 /* What is known of the code that was run. */
@@ -230,16 +230,17 @@ static VALUE pool_fair_queue_costs(VALUE self)
     return rows;
 }
 
-static VALUE pool_fair_queue_quantile(const guildhall_histogram *histogram, VALUE share)
+/* Seconds that a share of the batches stayed in line, at most. */
+static VALUE pool_fair_queue_wait_quantile(VALUE self, VALUE share)
 {
-    return DBL2NUM(guildhall_histogram_quantile(histogram, NUM2DBL(share)) / 1e9);
+    return DBL2NUM(guildhall_histogram_quantile(&guildhall_fair_queue_of(self)->waits, NUM2DBL(share)) / 1e9);
 }
 
-/* Seconds that a share of the batches stayed in line, at most. */
-static VALUE pool_fair_queue_wait_quantile(VALUE self, VALUE share) { return pool_fair_queue_quantile(&guildhall_fair_queue_of(self)->waits, share); }
-
 /* Seconds that a share of the slices took, at most. */
-static VALUE pool_fair_queue_run_quantile(VALUE self, VALUE share) { return pool_fair_queue_quantile(&guildhall_fair_queue_of(self)->runs, share); }
+static VALUE pool_fair_queue_run_quantile(VALUE self, VALUE share)
+{
+    return DBL2NUM(guildhall_histogram_quantile(&guildhall_fair_queue_of(self)->runs, NUM2DBL(share)) / 1e9);
+}
 
 /* How many sources were looked at, so far, to find those of batches that were queued. */
 static VALUE pool_fair_queue_sources_compared(VALUE self)
@@ -256,7 +257,7 @@ static VALUE pool_fair_queue_depths(VALUE self)
 {
     enum { MAX_SOURCES = 512 };
     guildhall_fair_queue *queue = guildhall_fair_queue_of(self);
-    VALUE names[MAX_SOURCES]; /* this Ractor's: where it collects, it looks at this stack */
+    VALUE names[MAX_SOURCES]; /* kept alive from this stack, which this Ractor's collections look at */
     size_t payloads[MAX_SOURCES], count = 0;
     if (!guildhall_fair_queue_lock(queue)) return rb_ary_new();
     const guildhall_source *source = queue->sources.last;

@@ -2,11 +2,11 @@
  * what takes longer than a hand-over becomes a Batch, and is spread over workers while it runs. */
 #include "batch.h"
 #include "fair_queue.h"
-#include "task.h"
 #include <ruby/fiber/scheduler.h>
 
 static VALUE guildhall_module;
-static ID id_failure, id_dropped, id_raise_numbered, id_known, id_inline_context, id_subscribers, id_enqueue_rest, id_of, id_aref, id_with_logger;
+static ID id_known, id_inline_context, id_subscribers, id_enqueue_rest, id_of, id_aref, id_with_logger;
+static ID id_failure, id_dropped, id_raise_numbered;
 static VALUE instruction_sequence; /* the class */
 
 static const int64_t look_ns = 20000; /* between two looks at the clock, if all goes as before */
@@ -59,7 +59,7 @@ static guildhall_cost *pool_inline_run_measure(inline_run *run, int64_t now)
     return cost;
 }
 
-/* Is what is left worth handing over, now that it is known how long payloads take? */
+/* Now that it is known how long payloads take: is what is left worth handing over? */
 static void pool_inline_run_check_clock(inline_run *run)
 {
     int64_t now = guildhall_now();
@@ -71,7 +71,7 @@ static void pool_inline_run_check_clock(inline_run *run)
     run->spread = guildhall_cost_spreads(pool_inline_run_measure(run, now));
 }
 
-/* Looked at after every payload, because one may take a thousand times as long as the last. */
+/* Asked after every payload, because one may take a thousand times as long as the last. */
 static bool pool_inline_run_overtime(const inline_run *run) { return guildhall_coarse_now() > run->looked_at + GUILDHALL_SHORT_SPAN_NS; }
 
 static VALUE pool_inline_run_payloads(VALUE argument)
@@ -93,23 +93,18 @@ static VALUE pool_inline_run_payloads(VALUE argument)
 }
 
 /* What a payload has raised becomes its Failure; what else was raised goes on. */
-static void pool_inline_run_handle_exception(inline_run *run, int state)
+static void pool_inline_run_all(inline_run *run)
 {
-    VALUE failure = run->running ? guildhall_task_failure(run->runnable, (size_t)run->next, run->stage, true, &state) : Qundef;
-    if (failure == Qundef) rb_jump_tag(state);
-    run->stage = Qnil;
-    run->failures++;
-    pool_inline_run_store(run, failure);
-}
-
-static void pool_inline_run_run_all(inline_run *run)
-{
-    int state;
-    do {
-        state = 0;
+    for (;;) {
+        int state = 0;
         rb_protect(pool_inline_run_payloads, (VALUE)run, &state);
-        if (state) pool_inline_run_handle_exception(run, state);
-    } while (state);
+        if (!state) return;
+        VALUE failure = run->running ? guildhall_task_failure(run->runnable, (size_t)run->next, run->stage, true, &state) : Qundef;
+        if (failure == Qundef) rb_jump_tag(state);
+        run->stage = Qnil;
+        run->failures++;
+        pool_inline_run_store(run, failure);
+    }
 }
 
 static void pool_inline_run_record_stats(inline_run *run)
@@ -131,22 +126,24 @@ static VALUE pool_inline_run_batch_of_the_rest(VALUE queue, VALUE runnable, cons
     return batch;
 }
 
-/* ---- what `map` gives, made of outcomes */
-
-static VALUE pool_inline_run_constant(ID name) { return rb_const_get(guildhall_module, name); }
-
-/* Failures are Structs, what was dropped is a plain object: most outcomes are neither. */
-static bool pool_inline_run_may_be_failure(VALUE outcome) { return RB_TYPE_P(outcome, T_STRUCT); }
-static bool pool_inline_run_may_be_dropped(VALUE outcome) { return RB_TYPE_P(outcome, T_OBJECT); }
-
-static void pool_inline_run_raise_failure(VALUE outcome, VALUE *failure)
+/* What `map` gives: the outcomes without DROPPED, frozen; the same Array if none was dropped. If an outcome is a Failure, raises the first
+ * one, with the index of its payload. */
+static VALUE pool_inline_run_values_of(VALUE outcomes)
 {
-    if (*failure == Qundef) *failure = pool_inline_run_constant(id_failure);
-    if (RTEST(rb_obj_is_kind_of(outcome, *failure))) rb_funcallv(outcome, id_raise_numbered, 0, NULL);
-}
-
-static VALUE pool_inline_run_without_dropped(VALUE outcomes, VALUE dropped)
-{
+    VALUE failure = Qundef, dropped = Qundef;
+    bool some = false;
+    for (long i = 0; i < RARRAY_LEN(outcomes); i++) {
+        VALUE outcome = RARRAY_AREF(outcomes, i);
+        /* Failures are Structs, DROPPED is a plain object: most outcomes are neither. */
+        if (RB_TYPE_P(outcome, T_STRUCT)) {
+            if (failure == Qundef) failure = rb_const_get(guildhall_module, id_failure);
+            if (RTEST(rb_obj_is_kind_of(outcome, failure))) rb_funcallv(outcome, id_raise_numbered, 0, NULL);
+        } else if (RB_TYPE_P(outcome, T_OBJECT)) {
+            if (dropped == Qundef) dropped = rb_const_get(guildhall_module, id_dropped);
+            if (outcome == dropped) some = true;
+        }
+    }
+    if (!some) return rb_obj_freeze(outcomes);
     VALUE kept = rb_ary_new_capa(RARRAY_LEN(outcomes));
     for (long i = 0; i < RARRAY_LEN(outcomes); i++) {
         VALUE outcome = RARRAY_AREF(outcomes, i);
@@ -155,30 +152,12 @@ static VALUE pool_inline_run_without_dropped(VALUE outcomes, VALUE dropped)
     return rb_obj_freeze(kept);
 }
 
-/* The outcomes without DROPPED, frozen; the same Array if none was dropped. If an outcome is a Failure, raises the first one, with
- * the index of its payload. */
-static VALUE pool_inline_run_values_of(VALUE outcomes)
-{
-    VALUE dropped = Qundef, failure = Qundef;
-    bool some = false;
-    for (long i = 0; i < RARRAY_LEN(outcomes); i++) {
-        VALUE outcome = RARRAY_AREF(outcomes, i);
-        if (pool_inline_run_may_be_failure(outcome)) pool_inline_run_raise_failure(outcome, &failure);
-        if (!pool_inline_run_may_be_dropped(outcome)) continue;
-        if (dropped == Qundef) dropped = pool_inline_run_constant(id_dropped);
-        if (outcome == dropped) some = true;
-    }
-    return some ? pool_inline_run_without_dropped(outcomes, dropped) : rb_obj_freeze(outcomes);
-}
-
-/* @api private. Pool.values(outcomes): see values_of. */
+/* @api private. Pool.values(outcomes) */
 static VALUE pool_inline_run_values(VALUE self, VALUE outcomes)
 {
     Check_Type(outcomes, T_ARRAY);
     return pool_inline_run_values_of(outcomes);
 }
-
-/* ---- */
 
 /* What is known of a task costs a look into a Hash; of a lambda that was written at the call, two. */
 static VALUE pool_inline_run_runnable_of(VALUE registry, VALUE task)
@@ -189,20 +168,25 @@ static VALUE pool_inline_run_runnable_of(VALUE registry, VALUE task)
     return usable ? runnable : rb_funcallv(registry, id_aref, 1, &task);
 }
 
+typedef struct {
+    VALUE context, task, payloads;
+    bool raising;
+} inline_call;
+
 /* All outcomes, made in this thread; or a Batch to hand over, where the rest, or all of it, is worth that; nil where this is no
  * way to run it. */
-static VALUE pool_inline_run_here(VALUE context, VALUE called, VALUE payloads, bool raising)
+static VALUE pool_inline_run_here(const inline_call *call)
 {
-    VALUE self = RARRAY_AREF(context, CONTEXT_QUEUE);
+    VALUE self = RARRAY_AREF(call->context, CONTEXT_QUEUE);
     guildhall_fair_queue *queue = guildhall_fair_queue_of(self);
-    if (!RB_TYPE_P(payloads, T_ARRAY) || guildhall_fair_queue_forked(queue)) return Qnil;
-    VALUE runnable = pool_inline_run_runnable_of(RARRAY_AREF(context, CONTEXT_REGISTRY), called);
+    if (!RB_TYPE_P(call->payloads, T_ARRAY) || guildhall_fair_queue_forked(queue)) return Qnil;
+    VALUE runnable = pool_inline_run_runnable_of(RARRAY_AREF(call->context, CONTEXT_REGISTRY), call->task);
     const guildhall_runnable *task = guildhall_runnable_of(runnable);
     if (!NIL_P(task->preparer)) return Qnil;
     inline_run run = {.queue = queue, .runnable = task, .stage = Qnil, .decision = GUILDHALL_INLINE_NO_WORKERS};
     if (!NIL_P(task->code->inline_reason)) run.decision = GUILDHALL_INLINE_MAIN_ONLY;
-    else run.may_spread = RTEST(RARRAY_AREF(context, CONTEXT_WORKERS));
-    run.outcomes = pool_inline_run_dispatchable_payloads(payloads);
+    else run.may_spread = RTEST(RARRAY_AREF(call->context, CONTEXT_WORKERS));
+    run.outcomes = pool_inline_run_dispatchable_payloads(call->payloads);
     bool in_fiber = !NIL_P(rb_fiber_scheduler_current());
     if (run.may_spread) {
         run.bytes = guildhall_mean_bytes(run.outcomes, false);
@@ -213,36 +197,29 @@ static VALUE pool_inline_run_here(VALUE context, VALUE called, VALUE payloads, b
     run.may_spread = run.may_spread && pool_inline_run_size_of(&run) > 1;
     if (run.may_spread) run.began = run.looked_at = run.measured_at = guildhall_now();
     run.look = run.decision == GUILDHALL_INLINE_SMALL ? 1 : MAX_PAYLOADS_BETWEEN_LOOKS;
-    pool_inline_run_run_all(&run);
+    pool_inline_run_all(&run);
     pool_inline_run_record_stats(&run);
-    if (run.spread) run.decision = GUILDHALL_PARALLEL_OVERDUE;
-    if (run.spread) return pool_inline_run_batch_of_the_rest(self, runnable, &run);
+    if (run.spread) {
+        run.decision = GUILDHALL_PARALLEL_OVERDUE;
+        return pool_inline_run_batch_of_the_rest(self, runnable, &run);
+    }
     atomic_fetch_add_explicit(&queue->decisions[run.decision], 1, memory_order_relaxed);
     guildhall_give_way(queue);
     VALUE outcomes = rb_obj_freeze(run.outcomes);
     RB_GC_GUARD(runnable);
-    return raising ? pool_inline_run_values_of(outcomes) : outcomes;
+    return call->raising ? pool_inline_run_values_of(outcomes) : outcomes;
 }
 
-typedef struct {
-    VALUE context, task, payloads;
-    bool raising;
-} logged_run;
-
-static VALUE pool_inline_run_logged(RB_BLOCK_CALL_FUNC_ARGLIST(nothing, argument))
-{
-    const logged_run *run = (const logged_run *)argument;
-    return pool_inline_run_here(run->context, run->task, run->payloads, run->raising);
-}
+static VALUE pool_inline_run_logged(RB_BLOCK_CALL_FUNC_ARGLIST(nothing, call)) { return pool_inline_run_here((const inline_call *)call); }
 
 static VALUE pool_inline_run_in_pool(VALUE pool, VALUE payloads, VALUE task, bool raising)
 {
-    VALUE context = rb_ivar_get(pool, id_inline_context);
+    VALUE context = rb_ivar_get(pool, id_inline_context), made;
     if (NIL_P(context) || NIL_P(task)) return Qnil;
     if (RARRAY_LEN(rb_ivar_get(RARRAY_AREF(context, CONTEXT_INSTRUMENTATION), id_subscribers)) > 0) return Qnil;
-    logged_run run = {context, task, payloads, raising};
-    bool logged = RTEST(RARRAY_AREF(context, CONTEXT_LOGGED));
-    VALUE made = logged ? rb_block_call(pool, id_with_logger, 0, NULL, pool_inline_run_logged, (VALUE)&run) : pool_inline_run_here(context, task, payloads, raising);
+    inline_call call = {context, task, payloads, raising};
+    if (!RTEST(RARRAY_AREF(context, CONTEXT_LOGGED))) made = pool_inline_run_here(&call);
+    else made = rb_block_call(pool, id_with_logger, 0, NULL, pool_inline_run_logged, (VALUE)&call);
     RB_GC_GUARD(context);
     if (NIL_P(made) || RB_TYPE_P(made, T_ARRAY)) return made;
     return rb_funcall(pool, id_enqueue_rest, 2, made, raising ? Qtrue : Qfalse);
@@ -255,7 +232,7 @@ static VALUE pool_inline_run_method(VALUE self, VALUE payloads, VALUE task, VALU
     return pool_inline_run_in_pool(self, payloads, task, RTEST(raising));
 }
 
-/* A block with several parameters takes a payload apart, and is none of the short way's. */
+/* A block with several parameters takes a payload apart, which the short way does not do. */
 static VALUE pool_inline_run_plain_block(void)
 {
     VALUE block = rb_block_proc();
@@ -273,7 +250,6 @@ static VALUE pool_inline_run_map_or_super(int argc, const VALUE *argv, VALUE sel
 
 /* Mapping#map and #results without options, for a task or a plain block: documented there. */
 static VALUE pool_inline_run_map(int argc, VALUE *argv, VALUE self) { return pool_inline_run_map_or_super(argc, argv, self, true); }
-
 static VALUE pool_inline_run_results(int argc, VALUE *argv, VALUE self) { return pool_inline_run_map_or_super(argc, argv, self, false); }
 
 void guildhall_init_pool_inline_run(VALUE guildhall, VALUE pool)

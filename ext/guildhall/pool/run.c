@@ -1,7 +1,6 @@
 /* The loop that the payloads of batches go through. One rb_protect serves all payloads up to the next one that raises. */
 #include "fair_queue.h"
 #include <ruby/encoding.h>
-#include "task.h"
 #include "values/frozen.h"
 
 enum { MAX_PAYLOADS_BETWEEN_LOOKS = 64 };         /* payloads */
@@ -17,8 +16,8 @@ typedef struct {
     VALUE mark;         /* of the payload being run; 0: none */
     VALUE stage;        /* nil, or that of the native decoder while it runs */
     size_t outcomes, failures;
-    size_t stride;      /* payloads between two looks at the clock. Readers are woken as rarely: one that waits meanwhile looks by itself, after
-                         * HelpingWait::LONGEST_PAUSE_SECONDS at most (helping_wait.rb), which bounds how late it learns of an outcome */
+    size_t stride;      /* payloads between two looks at the clock. Readers are woken as rarely: one that waits meanwhile looks by itself
+                         * after HelpingWait::LONGEST_PAUSE_SECONDS, which bounds how late it learns of an outcome */
     bool stopped;
 } run;
 
@@ -40,8 +39,7 @@ static void pool_run_publish(run *r, VALUE outcome, bool failure)
     if (guildhall_batch_publish(r->batch, r->next, mark, outcome, failure)) {
         r->outcomes++;
         r->failures += failure;
-    }
-    else {
+    } else {
         /* Its worker was given up: the supervisor would not notice if it got stuck again. */
         if (r->worker) r->stopped = true;
         atomic_fetch_add_explicit(&r->batch->queue->late_results, 1, memory_order_relaxed);
@@ -54,8 +52,8 @@ static VALUE pool_run_copy_bytes(const uint8_t *bytes, size_t length, int encodi
     return guildhall_share(rb_enc_str_new((const char *)bytes, (long)length, rb_enc_from_index(encoding)));
 }
 
-/* What the task gets. Where each Ractor has a collector of its own, a String that is not shareable is the caller's: a worker has one of its
- * own, of the same bytes. */
+/* What the task gets. Where each Ractor has a collector of its own, a String that is not shareable belongs to the caller, so the worker
+ * makes one of its own with the same bytes. */
 static VALUE pool_run_input_of(const run *r, VALUE payload)
 {
     size_t length = 0;
@@ -70,12 +68,6 @@ static VALUE pool_run_input_of(const run *r, VALUE payload)
     if (!GUILDHALL_COLLECTOR_PER_RACTOR || !r->worker || guildhall_shared(payload)) return payload;
     const uint8_t *bytes = guildhall_batch_bytes(r->batch, r->next, &length);
     return pool_run_copy_bytes(bytes, length, RB_ENCODING_GET_INLINED(payload));
-}
-
-static VALUE pool_run_metadata_of(const run *r, VALUE payload)
-{
-    if (r->batch->records) return payload;
-    return r->batch->metadata ? r->batch->metadata[r->next] : Qnil;
 }
 
 /* Codecs bring texts of other encodings to UTF-8 first. */
@@ -96,10 +88,12 @@ static VALUE pool_run_outcome_of(run *r, bool *failed)
         VALUE transfer = bytes ? guildhall_task_transfer(runnable, bytes, length, &r->stage) : Qundef;
         if (transfer != Qundef) return transfer;
     }
-    return guildhall_task_call(runnable, pool_run_input_of(r, payload), pool_run_metadata_of(r, payload), r->next, r->worker != NULL, &r->stage, failed);
+    VALUE input = pool_run_input_of(r, payload), metadata = r->batch->metadata ? r->batch->metadata[r->next] : Qnil;
+    if (r->batch->records) metadata = payload;
+    return guildhall_task_call(runnable, input, metadata, r->next, r->worker != NULL, &r->stage, failed);
 }
 
-/* What a worker or two readers have died of, and what is left of a batch in which one got stuck, must not be tried in a caller's
+/* A payload that a worker or two readers have died of, and the rest of a batch in which a worker got stuck, must not run in a caller's
  * thread: it would end it, or occupy it for ever. */
 static bool pool_run_workers_only(const run *r)
 {
@@ -108,7 +102,7 @@ static bool pool_run_workers_only(const run *r)
     return guildhall_batch_slot(r->batch, r->next) == GUILDHALL_SLOT_AGAIN && atomic_load(&r->batch->suspicious);
 }
 
-/* Another worker runs it, if there will be one. */
+/* Another worker runs it, or the payload fails if there will be none. */
 static void pool_run_leave_to_workers(run *r)
 {
     bool workers = atomic_load(&r->batch->parallel) && guildhall_fair_queue_has_workers(r->batch->queue);
@@ -141,22 +135,20 @@ static void pool_run_one(run *r)
     pool_run_publish(r, outcome, failed);
 }
 
-/* Looked at after every payload, because one may take a thousand times as long as was expected. */
-static bool pool_run_overtime(const run *r) { return r->until && guildhall_coarse_now() >= r->until; }
-
 static VALUE pool_run_payloads(VALUE argument)
 {
     run *r = (run *)argument;
     while (r->next < r->to && !r->stopped) {
         pool_run_one(r);
-        if (pool_run_overtime(r)) r->stopped = true;
+        /* Asked after every payload, because one may take a thousand times as long as was expected. */
+        if (r->until && guildhall_coarse_now() >= r->until) r->stopped = true;
         rb_thread_check_ints(); /* also while others wait to collect garbage, which they cannot while this one runs */
         if (r->next - r->looked >= r->stride) pool_run_check_clock(r);
     }
     return Qnil;
 }
 
-/* A caller's thread was interrupted: what it had claimed is left to others. Where the thread ends, the task may have ended
+/* A caller's thread was interrupted, so others run what it had claimed. Where the thread ends, the task may have ended
  * it: such a payload gets one more chance in a caller. */
 static void pool_run_release(run *r, bool ends)
 {
@@ -188,7 +180,7 @@ static VALUE pool_run_release_on_leaving(VALUE argument)
     return Qnil;
 }
 
-/* What came out of rb_protect becomes the payload's Failure, or goes on to where it was meant for. A worker's last payload
+/* What was raised becomes the payload's Failure, or goes on to where it was meant for. A worker's last payload
  * is the supervisor's. */
 static void pool_run_handle_exception(run *r, int state)
 {
@@ -227,8 +219,8 @@ static size_t pool_run_payloads_between_looks(const guildhall_batch *batch)
 
 size_t guildhall_run(guildhall_batch *batch, size_t from, size_t to, int64_t until, guildhall_worker_slot *worker, size_t *skipped)
 {
-    run r = {.batch = batch, .worker = worker, .next = from, .to = to, .notified = from, .looked = from, .skipped = skipped ? *skipped : GUILDHALL_NO_INDEX, .until = until,
-             .stage = Qnil, .stride = pool_run_payloads_between_looks(batch)};
+    run r = {.batch = batch, .worker = worker, .next = from, .to = to, .notified = from, .looked = from, .until = until,
+             .skipped = skipped ? *skipped : GUILDHALL_NO_INDEX, .stage = Qnil, .stride = pool_run_payloads_between_looks(batch)};
     int64_t began = guildhall_now();
     while (r.next < r.to && !r.stopped) {
         int state = 0;
@@ -238,7 +230,7 @@ size_t guildhall_run(guildhall_batch *batch, size_t from, size_t to, int64_t unt
     guildhall_batch_notify(batch, r.notified, r.next);
     if (skipped) *skipped = r.skipped;
     pool_run_record_stats(&r, began);
-    /* Native decoders allocate with malloc; this is where the GC looks at how much that was. */
+    /* Native decoders allocate with malloc: make the collector look at how much that was. */
     if (batch->runnable->decoder && r.outcomes * batch->bytes >= malloc_noticed) ruby_xfree(ruby_xmalloc(1));
     return r.next;
 }

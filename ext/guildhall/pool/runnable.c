@@ -28,7 +28,6 @@ static const rb_data_type_t code_type = {
     RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_FROZEN_SHAREABLE | RUBY_TYPED_WB_PROTECTED};
 
 guildhall_code *guildhall_code_of(VALUE object) { return rb_check_typeddata(object, &code_type); }
-
 static VALUE pool_runnable_shareable_string(VALUE string) { return rb_ractor_make_shareable(rb_str_new_frozen(StringValue(string))); }
 
 /* Code.build(name, whether results are copied, whether it needs no trial, why workers cannot run it or nil) */
@@ -49,7 +48,6 @@ static VALUE pool_runnable_code_name(VALUE self) { return guildhall_code_of(self
 
 /* :untried, :tried or :refused */
 static VALUE pool_runnable_code_standing(VALUE self) { return ID2SYM(id_standings[guildhall_code_standing(guildhall_code_of(self))]); }
-
 static VALUE pool_runnable_code_number(VALUE self) { return UINT2NUM(guildhall_code_of(self)->number); }
 
 /* The Failure for which the code is refused, or nil. */
@@ -94,7 +92,7 @@ static void pool_runnable_mark(void *data)
 
 static size_t pool_runnable_memsize(const void *data) { return sizeof(guildhall_runnable); }
 
-/* WB_PROTECTED, as the queue: every batch refers to one, and old ones that refer to something without barriers are looked
+/* WB_PROTECTED, as the queue: every batch refers to one, and old objects that refer to something without barriers are looked
  * at in each minor collection. */
 static const rb_data_type_t runnable_type = {
     "Guildhall::Pool::Runnable",
@@ -111,7 +109,8 @@ static const guildhall_decoder *pool_runnable_transfers_of(VALUE task, const gui
     return guildhall_json_value_decoder(task);
 }
 
-/* Runnable.build(task, takes_metadata, codec, address of its native decoder, rest, name of the decoding stage, preparer, code, self of a block) */
+/* Runnable.build(task, takes_metadata, codec, address of its native decoder, rest, name of the decoding stage, preparer, code,
+ *                self of a block) */
 static VALUE pool_runnable_build(VALUE class, VALUE task, VALUE takes_metadata, VALUE codec, VALUE address, VALUE rest,
                            VALUE stage, VALUE preparer, VALUE code, VALUE receiver)
 {
@@ -148,9 +147,7 @@ static VALUE pool_runnable_with(VALUE self, VALUE task, VALUE receiver)
 }
 
 static VALUE pool_runnable_receiver(VALUE self) { return guildhall_runnable_of(self)->receiver; }
-
 static VALUE pool_runnable_task(VALUE self) { return guildhall_runnable_of(self)->task; }
-
 static VALUE pool_runnable_code(VALUE self) { return guildhall_runnable_of(self)->code_object; }
 
 /* The object whose `prepare` is called with the payloads, in the dispatching thread; nil: none. */

@@ -1,4 +1,4 @@
-#include "task.h"
+#include "runnable.h"
 #include <ruby/ractor.h>
 #include <guildhall/sharing.h>
 #include "init.h"
@@ -47,7 +47,8 @@ static VALUE pool_task_decode(const guildhall_runnable *runnable, VALUE bytes, V
     return value;
 }
 
-static VALUE pool_task_outcome_of(const guildhall_runnable *runnable, VALUE bytes, VALUE metadata, bool on_worker, VALUE *stage, bool *native)
+static VALUE pool_task_outcome_of(const guildhall_runnable *runnable, VALUE bytes, VALUE metadata, bool on_worker, VALUE *stage,
+                                  bool *native)
 {
     *native = runnable->native_values;
     if (!runnable->decoder || !RB_TYPE_P(bytes, T_STRING)) return pool_task_call(runnable, runnable->task, bytes, metadata, on_worker);
@@ -57,14 +58,12 @@ static VALUE pool_task_outcome_of(const guildhall_runnable *runnable, VALUE byte
     return pool_task_call(runnable, runnable->rest, value, metadata, on_worker);
 }
 
-/* Only what was made for this payload alone may be frozen: not what a tool keeps, and not what code that no worker has run yet
- * may have from anywhere in the main Ractor. */
-static bool pool_task_may_freeze(const guildhall_code *code, bool on_worker) { return !code->copies && (on_worker || !guildhall_code_untried(code)); }
-
 static VALUE pool_task_make_shareable(const guildhall_runnable *runnable, VALUE outcome, bool on_worker)
 {
     if (guildhall_shared(outcome)) return outcome;
-    bool freeze = pool_task_may_freeze(runnable->code, on_worker);
+    /* Freeze only what was made for this payload alone: not what a tool keeps, and not what code that no worker has run yet may have from
+     * anywhere in the main Ractor. */
+    bool freeze = !runnable->code->copies && (on_worker || !guildhall_code_untried(runnable->code));
     VALUE transfer = GUILDHALL_COLLECTOR_PER_RACTOR && on_worker ? guildhall_transfer_of_plain(outcome, freeze) : 0;
     if (transfer) return transfer;
     if (freeze) {
@@ -76,7 +75,7 @@ static VALUE pool_task_make_shareable(const guildhall_runnable *runnable, VALUE 
     return rb_funcallv(rb_const_get(guildhall_module, rb_intern("Shareable")), id_result, 2, arguments);
 }
 
-/* What was made by guildhall alone, and so is frozen, leaves its Ractor. */
+/* Lets an outcome leave its Ractor that guildhall alone has made, and so is frozen. */
 static VALUE pool_task_hand_over(VALUE outcome)
 {
     if (guildhall_shared(outcome)) return outcome;
@@ -98,7 +97,8 @@ VALUE guildhall_task_transfer(const guildhall_runnable *runnable, const uint8_t 
     return guildhall_transfer_of_result(decoder, &result);
 }
 
-VALUE guildhall_task_call(const guildhall_runnable *runnable, VALUE bytes, VALUE metadata, size_t index, bool on_worker, VALUE *stage, bool *failed)
+VALUE guildhall_task_call(const guildhall_runnable *runnable, VALUE bytes, VALUE metadata, size_t index, bool on_worker, VALUE *stage,
+                          bool *failed)
 {
     if (RB_UNLIKELY(guildhall_code_standing(runnable->code) == GUILDHALL_REFUSED)) {
         *failed = true;
@@ -160,8 +160,10 @@ VALUE guildhall_task_failure(const guildhall_runnable *runnable, size_t index, V
 }
 
 bool guildhall_task_ends_thread(void) { return pool_task_ends_thread(rb_errinfo()); }
-
-VALUE guildhall_task_lost(const char *reason, size_t index) { return rb_funcall(pool_task_failure_class(), rb_intern(reason), 1, SIZET2NUM(index)); }
+VALUE guildhall_task_lost(const char *reason, size_t index)
+{
+    return rb_funcall(pool_task_failure_class(), rb_intern(reason), 1, SIZET2NUM(index));
+}
 
 void guildhall_init_pool_task(VALUE guildhall)
 {

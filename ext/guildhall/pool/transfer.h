@@ -22,18 +22,18 @@ static inline bool guildhall_transfer_p(VALUE slot)
 /* Of what a decoder has made, whose `free` does not look at its context: the codec may be gone by then. Raises NoMemoryError, and frees
  * the result. */
 VALUE guildhall_transfer_of_result(const guildhall_decoder *, guildhall_result *);
-/* Of plain data: Strings, Arrays, Hashes whose keys are Strings, Symbols, numbers, nil, true or false; Floats, Integers of 62 bits, nil, true,
- * false; and up to 16 objects that are shareable already (Symbols made from Strings are such). 0: it is not only that, or has more than 65,536
- * values, or is more than 31 levels deep, or there is no memory; then nothing has changed. `freeze`: what was put in is frozen to its last part.
- * Runs no Ruby code, raises nothing. */
+/* Of plain data: Strings, Arrays, Hashes whose keys are Strings, Symbols, numbers, nil, true or false; Floats, Integers of 62 bits, nil,
+ * true, false; and up to 16 objects that are shareable already (Symbols made from Strings are such). 0: it is not only that, or has more
+ * than 65,536 values, or is more than 31 levels deep, or there is no memory; then nothing has changed. `freeze`: what was put in is frozen
+ * to its last part. Runs no Ruby code, raises nothing. */
 VALUE guildhall_transfer_of_plain(VALUE object, bool freeze);
-/* What was in it, frozen to its last part: `owner` keeps the decoded bytes alive, unmoved and unchanged. It is gone then. Runs no Ruby code.
- * May raise NoMemoryError, and is still there then. */
+/* What was in it, frozen to its last part: `owner` keeps the decoded bytes alive, unmoved and unchanged. The transfer is gone then. Runs
+ * no Ruby code. May raise NoMemoryError; then the transfer is still there. */
 VALUE guildhall_transfer_open(VALUE transfer, VALUE owner, const uint8_t *bytes, size_t length);
 /* Marks what a transfer refers to; does nothing with anything else. */
 void guildhall_transfer_mark(VALUE slot);
-/* Frees a transfer; does nothing with anything else. With or without the GVL. The codec may be gone: Ruby frees what it collects together in
- * any order. */
+/* Frees a transfer; does nothing with anything else. With or without the GVL. The codec may be gone: Ruby frees what it collects together
+ * in any order. */
 void guildhall_transfer_drop(VALUE slot);
 /* Bytes; 0: it is none. */
 size_t guildhall_transfer_size(VALUE slot);

@@ -42,7 +42,8 @@ static void queue_channel_renew(guildhall_channel *channel)
 /* Before each use: a thread of the parent, which is not here, may have been half-way through an operation at the fork. */
 static inline void queue_channel_own(guildhall_channel *channel)
 {
-    if (__builtin_expect(__atomic_load_n(&channel->generation, __ATOMIC_ACQUIRE) != guildhall_fork_generation(), 0)) queue_channel_renew(channel);
+    int forked = __atomic_load_n(&channel->generation, __ATOMIC_ACQUIRE) != guildhall_fork_generation();
+    if (__builtin_expect(forked, 0)) queue_channel_renew(channel);
 }
 
 long guildhall_channel_push(guildhall_channel *channel, size_t lane, const uintptr_t *items, size_t count)

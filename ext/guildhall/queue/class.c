@@ -29,20 +29,19 @@ static void queue_mark_item(uintptr_t item)
 
 static void queue_mark(void *channel) { guildhall_channel_each(channel, queue_mark_item); }
 
-static size_t queue_channel_memsize(const guildhall_channel *channel)
+static size_t queue_memsize(const void *pointer)
 {
+    const guildhall_channel *channel = pointer;
     return sizeof(*channel) + channel->count * sizeof(guildhall_stripe) + channel->capacity * sizeof(guildhall_cell);
 }
 
 static void queue_free(void *pointer)
 {
     guildhall_channel *channel = pointer;
-    guildhall_gc_freed(queue_channel_memsize(channel));
+    guildhall_gc_freed(queue_memsize(channel));
     guildhall_channel_destroy(channel);
     free(channel);
 }
-
-static size_t queue_memsize(const void *channel) { return queue_channel_memsize(channel); }
 
 /* Not embeddable: compaction would move the struct under other Ractors. Not write-barrier protected where the barrier costs a lock as soon
  * as there are several Ractors: a queue is marked again instead, from head to tail. */
@@ -84,10 +83,11 @@ static VALUE queue_s_make(VALUE class, VALUE capacity, VALUE stripes, VALUE chec
 {
     size_t items = queue_positive(capacity, "capacity"), rings = queue_positive(stripes, "stripes");
     if (rings > 1 && !lanes_available)
-        rb_raise(rb_eThreadError, "a StripedQueue needs guildhall to be loaded before the first Ractor: require it earlier, or use one stripe");
+        rb_raise(rb_eThreadError, "a StripedQueue needs guildhall to be loaded before the first Ractor: require it earlier, or use one "
+                                  "stripe");
     guildhall_channel *channel = queue_channel_new(items, rings);
     VALUE queue = TypedData_Wrap_Struct(class, RTEST(check) ? &shared_type : &private_type, channel);
-    guildhall_gc_block_adopt(queue_channel_memsize(channel));
+    guildhall_gc_block_adopt(queue_memsize(channel));
     rb_obj_freeze(queue);
     return RTEST(check) ? rb_ractor_make_shareable(queue) : queue; /* while it is empty: nothing to walk */
 }
@@ -126,16 +126,19 @@ static uintptr_t queue_lane_and_pops(uintptr_t step)
     return both;
 }
 
-static size_t queue_pushing_lane(const guildhall_channel *channel)
+static transfer queue_begin_push(VALUE queue, uintptr_t *items, size_t count)
 {
-    return channel->count == 1 ? 0 : queue_lane_and_pops(0) >> LANE_SHIFT;
+    guildhall_channel *channel = queue_channel_of(queue);
+    size_t lane = channel->count == 1 ? 0 : queue_lane_and_pops(0) >> LANE_SHIFT;
+    return (transfer){.queue = queue, .channel = channel, .lane = lane, .items = items, .count = count};
 }
 
-static size_t queue_popping_lane(const guildhall_channel *channel)
+static transfer queue_begin_pop(VALUE queue, uintptr_t *items, size_t count)
 {
-    if (channel->count == 1) return 0;
-    uintptr_t both = queue_lane_and_pops(1);
-    return (both >> LANE_SHIFT) + ((both & (((uintptr_t)1 << LANE_SHIFT) - 1)) >> RUN_SHIFT);
+    guildhall_channel *channel = queue_channel_of(queue);
+    uintptr_t both = channel->count == 1 ? 0 : queue_lane_and_pops(1);
+    size_t lane = (both >> LANE_SHIFT) + ((both & (((uintptr_t)1 << LANE_SHIFT) - 1)) >> RUN_SHIFT);
+    return (transfer){.channel = channel, .lane = lane, .items = items, .count = count};
 }
 
 static int queue_attempt_push(void *context)
@@ -186,21 +189,19 @@ static void queue_check_item(VALUE queue, VALUE item)
 /* ---- arguments */
 
 typedef struct {
-    VALUE positional;
-    int given; /* how many positional ones */
-    VALUE timeout, otherwise;
+    VALUE positional, timeout, otherwise;
 } options;
 
 static options queue_parse(int argc, VALUE *argv, int allowed, int keywords)
 {
-    options parsed = {Qnil, argc, Qnil, Qnil};
+    options parsed = {Qnil, Qnil, Qnil};
     if (rb_keyword_given_p()) {
         ID names[] = {id_timeout, id_default};
         VALUE values[2];
         rb_get_kwargs(argv[argc - 1], names, 0, keywords, values);
         if (values[0] != Qundef) parsed.timeout = values[0];
         if (keywords > 1 && values[1] != Qundef) parsed.otherwise = values[1];
-        parsed.given = --argc;
+        argc--;
     }
     rb_check_arity(argc, 0, allowed);
     if (argc > 0) parsed.positional = argv[0];
@@ -226,8 +227,7 @@ static VALUE queue_push(int argc, VALUE *argv, VALUE queue)
         deadline = queue_deadline_of(&given);
     }
     queue_check_item(queue, item);
-    transfer self = {.queue = queue, .channel = queue_channel_of(queue), .items = (uintptr_t *)&item, .count = 1};
-    self.lane = queue_pushing_lane(self.channel);
+    transfer self = queue_begin_push(queue, (uintptr_t *)&item, 1);
     queue_wait_to_push(&self, deadline < 0 ? 1 : deadline);
     RB_GC_GUARD(item);
     RB_GC_GUARD(queue);
@@ -238,15 +238,14 @@ static VALUE queue_push(int argc, VALUE *argv, VALUE queue)
 
 static VALUE queue_pop(int argc, VALUE *argv, VALUE queue)
 {
-    options given = {Qnil, 0, Qnil, Qnil};
+    options given = {Qnil, Qnil, Qnil};
     int64_t deadline = 0;
     if (argc > 0) {
         given = queue_parse(argc, argv, 1, 2);
         deadline = queue_deadline_of(&given);
     }
     VALUE item = Qnil;
-    transfer self = {.channel = queue_channel_of(queue), .items = (uintptr_t *)&item, .count = 1};
-    self.lane = queue_popping_lane(self.channel);
+    transfer self = queue_begin_pop(queue, (uintptr_t *)&item, 1);
     queue_wait_to_pop(&self, deadline < 0 ? 1 : deadline);
     RB_GC_GUARD(item);
     RB_GC_GUARD(queue);
@@ -258,8 +257,7 @@ static VALUE queue_pop(int argc, VALUE *argv, VALUE queue)
 static VALUE queue_try_push(VALUE queue, VALUE item)
 {
     queue_check_item(queue, item);
-    transfer self = {.queue = queue, .channel = queue_channel_of(queue), .items = (uintptr_t *)&item, .count = 1};
-    self.lane = queue_pushing_lane(self.channel);
+    transfer self = queue_begin_push(queue, (uintptr_t *)&item, 1);
     queue_attempt_push(&self);
     if (self.moved == GUILDHALL_RING_CLOSED) rb_raise(closed_error, "queue closed");
     queue_after_push(&self);
@@ -272,8 +270,7 @@ static VALUE queue_try_pop(int argc, VALUE *argv, VALUE queue)
 {
     rb_check_arity(argc, 0, 1);
     VALUE item = Qnil;
-    transfer self = {.channel = queue_channel_of(queue), .items = (uintptr_t *)&item, .count = 1};
-    self.lane = queue_popping_lane(self.channel);
+    transfer self = queue_begin_pop(queue, (uintptr_t *)&item, 1);
     queue_attempt_pop(&self);
     queue_wake_after_pop(&self);
     RB_GC_GUARD(item);
@@ -295,8 +292,7 @@ static VALUE queue_push_many(int argc, VALUE *argv, VALUE queue)
     long size = RARRAY_LEN(list);
     for (long index = 0; index < size; index++) queue_check_item(queue, RARRAY_AREF(list, index));
     uintptr_t items[CHUNK];
-    transfer self = {.queue = queue, .channel = queue_channel_of(queue), .items = items};
-    self.lane = queue_pushing_lane(self.channel);
+    transfer self = queue_begin_push(queue, items, 0);
     long pushed = 0;
     while (pushed < size) {
         for (self.count = 0; self.count < CHUNK && pushed + (long)self.count < size; self.count++)
@@ -326,18 +322,14 @@ static void queue_pop_more(transfer *self, VALUE list, long limit)
 static VALUE queue_pop_many(int argc, VALUE *argv, VALUE queue)
 {
     if (argc == 0) rb_error_arity(0, 1, 1);
-    transfer self = {.channel = queue_channel_of(queue)};
-    size_t limit = queue_positive(argv[0], "max");
-    size_t likely = guildhall_channel_size(self.channel);
+    size_t limit = queue_positive(argv[0], "max"), likely = guildhall_channel_size(queue_channel_of(queue));
     if (likely < CHUNK) likely = CHUNK;
     if (limit > likely) limit = likely; /* room is made beforehand, and not for a million */
     options given = queue_parse(argc - 1, argv + 1, 0, 1);
     int64_t deadline = guildhall_deadline(given.timeout);
     VALUE list = rb_ary_new_capa((long)limit);
     uintptr_t items[CHUNK];
-    self.lane = queue_popping_lane(self.channel);
-    self.items = items;
-    self.count = limit < CHUNK ? limit : CHUNK;
+    transfer self = queue_begin_pop(queue, items, limit < CHUNK ? limit : CHUNK);
     queue_wait_to_pop(&self, deadline);
     if (self.moved == GUILDHALL_RING_CLOSED) return Qnil;
     rb_ary_cat(list, (VALUE *)items, self.moved);
@@ -349,10 +341,9 @@ static VALUE queue_pop_many(int argc, VALUE *argv, VALUE queue)
 static VALUE queue_drain(VALUE queue)
 {
     uintptr_t items[CHUNK];
-    transfer self = {.channel = queue_channel_of(queue), .items = items};
+    transfer self = queue_begin_pop(queue, items, 0);
     long size = (long)guildhall_channel_size(self.channel);
     VALUE list = rb_ary_new_capa(size);
-    self.lane = queue_popping_lane(self.channel);
     queue_pop_more(&self, list, size);
     RB_GC_GUARD(queue);
     return list;
@@ -361,8 +352,7 @@ static VALUE queue_drain(VALUE queue)
 static VALUE queue_clear(VALUE queue)
 {
     uintptr_t items[CHUNK];
-    transfer self = {.channel = queue_channel_of(queue), .items = items, .count = CHUNK};
-    self.lane = queue_popping_lane(self.channel);
+    transfer self = queue_begin_pop(queue, items, CHUNK);
     /* At most as many as it holds: producers that are as quick must not keep us here. */
     for (size_t left = self.channel->capacity; left > 0 && queue_attempt_pop(&self) && self.moved > 0;) {
         queue_wake_after_pop(&self);
@@ -381,13 +371,9 @@ static VALUE queue_close(VALUE queue)
 }
 
 static VALUE queue_closed_p(VALUE queue) { return guildhall_channel_closed(queue_channel_of(queue)) ? Qtrue : Qfalse; }
-
 static VALUE queue_size(VALUE queue) { return SIZET2NUM(guildhall_channel_size(queue_channel_of(queue))); }
-
 static VALUE queue_capacity(VALUE queue) { return SIZET2NUM(queue_channel_of(queue)->capacity); }
-
 static VALUE queue_stripes(VALUE queue) { return SIZET2NUM(queue_channel_of(queue)->count); }
-
 static VALUE queue_num_waiting(VALUE queue) { return SIZET2NUM(guildhall_channel_waiting(queue_channel_of(queue))); }
 
 static void queue_define_methods(VALUE class)

@@ -114,9 +114,10 @@ static inline long queue_ring_pop(guildhall_ring *ring, uintptr_t *items, size_t
     }
 }
 
+/* The compiler drops the loops of the first. */
 long guildhall_ring_push(guildhall_ring *ring, const uintptr_t *items, size_t count)
 {
-    return count == 1 ? queue_ring_push(ring, items, 1) : queue_ring_push(ring, items, count); /* the compiler drops the loops of the first */
+    return count == 1 ? queue_ring_push(ring, items, 1) : queue_ring_push(ring, items, count);
 }
 
 long guildhall_ring_pop(guildhall_ring *ring, uintptr_t *items, size_t count)

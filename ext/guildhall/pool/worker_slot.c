@@ -1,6 +1,5 @@
 /* Guildhall::Pool::WorkerSlot in Ruby: the worker's side (take, work, announce_exit) and the supervisor's (watching, recovering). */
 #include "fair_queue.h"
-#include "task.h"
 #include <ruby/ractor.h>
 #include <guildhall/sharing.h>
 #include "init.h"
@@ -48,7 +47,7 @@ static VALUE pool_worker_slot_wait_for_slice(VALUE argument)
     return Qnil;
 }
 
-/* Without a slice; what it may have been expected to take is left to another one. */
+/* The worker ends without a slice: another one takes what this one may have been woken for. */
 static VALUE pool_worker_slot_stop_looking(VALUE argument)
 {
     guildhall_worker_slot *worker = (guildhall_worker_slot *)argument;
@@ -66,7 +65,7 @@ static void pool_worker_slot_learn_handover(guildhall_worker_slot *worker)
     guildhall_histogram_add(&worker->queue->waits, sample);
     if (!batch->alone) return;
     int64_t mean = atomic_load(&worker->queue->handover_ns);
-    if (sample > 2 * mean) sample = 2 * mean; /* what else happens on the machine is no part of it */
+    if (sample > 2 * mean) sample = 2 * mean; /* other load on the machine does not count */
     atomic_store(&worker->queue->handover_ns, mean + (sample - mean) / 8);
 }
 
@@ -96,7 +95,7 @@ static void pool_worker_slot_record_slice(guildhall_worker_slot *worker)
     guildhall_fair_queue_call(worker->queue);
 }
 
-/* Runs the slice; what it was stopped before goes back in line. */
+/* Runs the slice; where it is stopped early, the rest goes back in line. */
 static VALUE pool_worker_slot_work(VALUE self)
 {
     guildhall_worker_slot *worker = pool_worker_slot_of(self);
@@ -115,7 +114,7 @@ static void pool_worker_slot_count_out(guildhall_worker_slot *worker)
     if (atomic_fetch_sub(&worker->queue->worker_count, 1) == 1) guildhall_waitlist_wake_all(&worker->queue->stopping);
 }
 
-/* The worker's last words, whatever ends it. */
+/* The last that a worker does, whatever ends it. */
 static VALUE pool_worker_slot_announce_exit(VALUE self)
 {
     guildhall_worker_slot *worker = pool_worker_slot_of(self);
@@ -129,7 +128,7 @@ static VALUE pool_worker_slot_announce_exit(VALUE self)
 /* The worker has started. False if the supervisor no longer waits for it. */
 static VALUE pool_worker_slot_claim(VALUE self) { return atomic_exchange(&pool_worker_slot_of(self)->claimed, true) ? Qfalse : Qtrue; }
 
-/* Unless its worker is there: it need not come. Whether that was so. */
+/* Tells a worker that has not started that it need not. Whether it had not. */
 static VALUE pool_worker_slot_cancel_start(VALUE self)
 {
     guildhall_worker_slot *worker = pool_worker_slot_of(self);
@@ -168,8 +167,7 @@ static VALUE pool_worker_slot_recover(VALUE self, VALUE last_chance)
         if (!RTEST(last_chance) && batch->retry && mark != GUILDHALL_SLOT_RUNNING_AGAIN) {
             atomic_store(&batch->suspicious, true);
             guildhall_batch_release(batch, position, mark, GUILDHALL_SLOT_AGAIN);
-        }
-        else if (guildhall_batch_publish(batch, position, mark, guildhall_task_lost("fatal", position), true)) {
+        } else if (guildhall_batch_publish(batch, position, mark, guildhall_task_lost("fatal", position), true)) {
             guildhall_batch_notify(batch, position, position + 1);
         }
     }
@@ -228,7 +226,6 @@ static VALUE pool_worker_slot_retire(VALUE self)
 }
 
 static VALUE pool_worker_slot_exited_p(VALUE self) { return atomic_load(&pool_worker_slot_of(self)->exited) ? Qtrue : Qfalse; }
-
 static VALUE pool_worker_slot_busy_p(VALUE self) { return atomic_load(&pool_worker_slot_of(self)->batch) ? Qtrue : Qfalse; }
 
 /* [slices, payloads, failures, seconds busy] */
