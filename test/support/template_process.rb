@@ -126,6 +126,7 @@ class TemplateProcess
       $stdin.reopen(File::NULL)
       $stdout.reopen(out)
       $stderr.reopen(err)
+      $stderr.sync = true # as that of a process which was started: Ruby 3.4 forgets it
       [out, err].each(&:close)
       ARGV.replace(arguments)
       srand # or each would have the same numbers
