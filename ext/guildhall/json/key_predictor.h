@@ -17,7 +17,10 @@
 static inline int guildhall_json_stands_at(const guildhall_json_known_key *known, const uint8_t *at, const uint8_t *end)
 {
     if (__builtin_expect(end - at <= GUILDHALL_JSON_KNOWN_BYTES, 0)) return 0;
-#if defined(GUILDHALL_JSON_SSE2)
+#if defined(GUILDHALL_JSON_AVX2)
+    __m256i same = _mm256_cmpeq_epi8(_mm256_loadu_si256((const __m256i *)known->bytes), _mm256_loadu_si256((const __m256i *)at));
+    return !(~(uint32_t)_mm256_movemask_epi8(same) & known->mask);
+#elif defined(GUILDHALL_JSON_SSE2)
     const __m128i *known_bytes = (const __m128i *)known->bytes, *text = (const __m128i *)at;
     unsigned low = (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(_mm_loadu_si128(text), _mm_loadu_si128(known_bytes)));
     unsigned high = (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(_mm_loadu_si128(text + 1), _mm_loadu_si128(known_bytes + 1)));

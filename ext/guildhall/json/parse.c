@@ -9,7 +9,7 @@
 const guildhall_json_rules guildhall_json_strict = {.max_nesting = 100, .max_digits = 10000, .max_decimal_digits = UINT32_MAX, .max_bytes = 64 << 20};
 
 typedef guildhall_json_outcome parser(const uint8_t *, size_t, const guildhall_json_rules *, guildhall_json_scratch *);
-parser guildhall_json_parse_base, guildhall_json_parse_portable;
+parser guildhall_json_parse_base, guildhall_json_parse_portable, guildhall_json_parse_avx2;
 
 #define KEPT_NODES ((size_t)1 << 18) /* 2 MiB: texts of up to half a megabyte parse without an allocation */
 
@@ -59,6 +59,18 @@ static void json_parse_begin(guildhall_json_scratch *scratch)
     scratch->known[0] = scratch->known[slot];
 }
 
+/* With AVX2 long strings are read nearly twice as fast; other texts gain nothing, and lose nothing. */
+static parser *json_parse_chosen(void)
+{
+    switch (guildhall_simd()) {
+    case GUILDHALL_SIMD_NONE: return guildhall_json_parse_portable;
+#ifdef GUILDHALL_AVX2_FILES
+    case GUILDHALL_SIMD_AVX2: return guildhall_json_parse_avx2;
+#endif
+    default: return guildhall_json_parse_base;
+    }
+}
+
 /* Where the first key of the object goes wrong, if that is before `error`; else `error`. */
 static const uint8_t *json_parse_key_error(guildhall_json_view view, uint32_t object, const uint8_t *error)
 {
@@ -90,7 +102,7 @@ guildhall_json_outcome guildhall_json_parse(const uint8_t *bytes, size_t length,
         return (guildhall_json_outcome){GUILDHALL_JSON_NO_MEMORY, 0, 0, 0};
     }
     if (__builtin_expect(!scratch->seed, 0)) json_parse_begin(scratch);
-    parser *chosen = guildhall_simd() == GUILDHALL_SIMD_NONE ? guildhall_json_parse_portable : guildhall_json_parse_base;
+    parser *chosen = json_parse_chosen();
     guildhall_json_outcome outcome = chosen(bytes, length, rules, scratch);
     if (__builtin_expect(rules->symbol_keys && rules->allow_invalid_utf8 && outcome.status == GUILDHALL_JSON_VALID, 0)) {
         json_parse_check_keys((guildhall_json_view){bytes, bytes + length, scratch->nodes}, &outcome);

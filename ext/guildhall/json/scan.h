@@ -1,12 +1,16 @@
-/* Finds the end of a string: the first quote, backslash or control character, 16 bytes at a time where the processor can.
- * GUILDHALL_PORTABLE leaves the SIMD paths out. */
+/* Finds the end of a string: the first quote, backslash or control character, 16 or 32 bytes at a time where the
+ * processor can. GUILDHALL_PORTABLE leaves the SIMD paths out. */
 #ifndef GUILDHALL_JSON_SCAN_H
 #define GUILDHALL_JSON_SCAN_H
 
 #include <stdint.h>
 #include <string.h>
 
-#if defined(__SSE2__) && !defined(GUILDHALL_PORTABLE)
+#if defined(__AVX2__) && !defined(GUILDHALL_PORTABLE)
+#include <immintrin.h>
+#define GUILDHALL_JSON_AVX2 1
+#define GUILDHALL_JSON_SSE2 1
+#elif defined(__SSE2__) && !defined(GUILDHALL_PORTABLE)
 #include <emmintrin.h>
 #define GUILDHALL_JSON_SSE2 1
 #elif defined(__ARM_NEON) && defined(__aarch64__) && !defined(GUILDHALL_PORTABLE)
@@ -26,7 +30,32 @@ static inline const uint8_t *guildhall_json_scan_bytewise(const uint8_t *at, con
     return at;
 }
 
-#if defined(GUILDHALL_JSON_SSE2)
+#if defined(GUILDHALL_JSON_AVX2)
+
+static inline uint32_t guildhall_json_stops(__m256i block)
+{
+    __m256i quote = _mm256_cmpeq_epi8(block, _mm256_set1_epi8('"')), backslash = _mm256_cmpeq_epi8(block, _mm256_set1_epi8('\\'));
+    __m256i control = _mm256_cmpeq_epi8(_mm256_min_epu8(block, _mm256_set1_epi8(0x1f)), block); /* byte <= 0x1f */
+    return (uint32_t)_mm256_movemask_epi8(_mm256_or_si256(_mm256_or_si256(quote, backslash), control));
+}
+
+static inline const uint8_t *guildhall_json_scan(const uint8_t *at, const uint8_t *end, unsigned *high)
+{
+    while (end - at >= 32) {
+        __m256i block = _mm256_loadu_si256((const __m256i *)at);
+        uint32_t stop = guildhall_json_stops(block), above = (uint32_t)_mm256_movemask_epi8(block);
+        if (stop) {
+            unsigned position = (unsigned)__builtin_ctz(stop);
+            *high |= above & ((1u << position) - 1);
+            return at + position;
+        }
+        *high |= above;
+        at += 32;
+    }
+    return guildhall_json_scan_bytewise(at, end, high);
+}
+
+#elif defined(GUILDHALL_JSON_SSE2)
 
 static inline const uint8_t *guildhall_json_scan(const uint8_t *at, const uint8_t *end, unsigned *high)
 {

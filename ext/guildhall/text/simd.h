@@ -4,6 +4,9 @@
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(GUILDHALL_PORTABLE)
 #define GUILDHALL_AVX2 1
+#ifndef __clang__
+#define GUILDHALL_AVX2_FILES 1 /* whole files can be compiled for it by a pragma */
+#endif
 #endif
 
 typedef enum {
