@@ -11,7 +11,7 @@ class RailsTourTest < GuildhallTest
   def self.apart? = true
 
   TOUR = File.expand_path("rails/tour.rb", __dir__)
-  LIMIT = 400 # seconds; the first time gems are installed
+  LIMIT = 900 # seconds; the first time gems are installed
   NEWEST, *, OLDEST = GeneratedApplication::VERSIONS.keys
   VERSIONS = ENV.fetch("RAILS_VERSIONS", [OLDEST, NEWEST].join(",")).split(",")
 
