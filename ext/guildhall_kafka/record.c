@@ -289,7 +289,7 @@ static bool kafka_record_has_header(const guildhall_kafka_entry *entry, const ch
     return false;
 }
 
-/* Record.with_header(records, name, limit): the first ones that have such a header, at most so many. Makes no object of the others. */
+/* Record.with_header(records, name, limit): the first `limit` records that have a header of this name. Allocates nothing for the others. */
 static VALUE kafka_record_with_header(VALUE class, VALUE records, VALUE name, VALUE limit)
 {
     const char *wanted = StringValueCStr(name);

@@ -223,7 +223,7 @@ module Guildhall
         error
       end
 
-      # Ruby's own keep what they know where only their `initialize` puts it.
+      # Only `initialize` can set the details of Ruby's own errors (the status of SystemExit, the key of KeyError): they are built with it.
       def core
         details = @failure.details
         return SystemExit.new(details.fetch(:status, 1)) if original_class == SystemExit

@@ -8,6 +8,7 @@ require_relative "callable"
 require_relative "dropped"
 require_relative "instrumentation"
 require_relative "failure"
+require_relative "signal_trap"
 require_relative "task"
 require "guildhall/native"
 require_relative "pool/settings"
@@ -202,7 +203,7 @@ module Guildhall
       limit = Clock.deadline(timeout)
       @closed = true
       @inline_context = nil
-      return outside_of_trap(timeout) { shutdown(timeout:) } if in_trap?
+      return outside_of_trap(timeout) { shutdown(timeout:) } if SignalTrap.active?
 
       reset_after_fork
       complete = @supervisor.stop(timeout)
@@ -410,13 +411,6 @@ module Guildhall
       ForkTracking.begin(self) unless @tracked
       @tracked = true
       @supervisor.ensure_running
-    end
-
-    # Nothing can be locked in a trap.
-    def in_trap?
-      Mutex.new.synchronize { false }
-    rescue ThreadError
-      true
     end
 
     # The thread that the signal has interrupted may hold a lock that is needed. Then this gives up when the time is up, and the shutdown

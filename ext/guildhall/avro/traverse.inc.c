@@ -13,8 +13,8 @@
  * All but `begin` return a status; the first that is not VALID ends the traversal, with the input where it happened. Why it is made is
  * known when it is compiled, and what follows from that costs nothing. */
 
-/* FIND: what is there. LEAVE_OUT: nothing is told, texts and numbers are not looked at, and blocks that say their size are jumped over.
- * PAST: of what was found valid before; nothing is told, and arrays and maps are jumped over. */
+/* FIND reports each value. LEAVE_OUT skips a value without a report: it does not check texts and numbers, and jumps over blocks that state
+ * their size. PAST skips a value that was checked before, and jumps over whole arrays and maps. */
 typedef enum { FIND, LEAVE_OUT, PAST } purpose;
 
 #define INLINED static inline __attribute__((always_inline))

@@ -305,7 +305,7 @@ static bool pool_batch_caller_helps(guildhall_batch *batch, bool stalled)
     /* One thread more than there are processors keeps the others waiting, all of them whenever garbage is collected. */
     if (idle < worker_count && worker_count - idle >= queue->processors) return idle == 0 && stalled;
     if (idle == 0) return true;
-    /* While it runs payloads other callers wait for the GVL, and so does what they would dispatch: a worker takes its place. */
+    /* A caller that runs payloads holds the GVL, so other callers cannot dispatch theirs: it stops helping, and wakes a worker instead. */
     if (batch->reading && atomic_load(&queue->yielding) > 0) {
         batch->reading = false;
         guildhall_fair_queue_wake(queue, 1);

@@ -3,6 +3,7 @@
 require "forwardable"
 require "guildhall/clock"
 require "guildhall/error_boundary"
+require "guildhall/signal_trap"
 require_relative "config"
 require_relative "routing/routes"
 require_relative "routing/route_selection"
@@ -124,7 +125,7 @@ module Guildhall
         deadline = Clock.now + (timeout || @config.shutdown_timeout)
         stopper = Thread.new { stop_by(deadline) }
         stopper.report_on_exception = false # the caller gets it
-        return false if trap? || own?(Thread.current)
+        return false if SignalTrap.active? || own?(Thread.current)
 
         stopper.value || false
       end
@@ -402,13 +403,6 @@ module Guildhall
         end
       end
 
-      # In a trap no lock can be taken.
-      def trap?
-        Mutex.new.synchronize { false }
-      rescue ThreadError
-        true
-      end
-
       def own?(thread) = thread.equal?(@stopper) || @runtime&.include?(thread)
 
       # A script that ends, or raises, without a stop: librdkafka's threads must not call into a Ruby that is gone.
@@ -481,9 +475,7 @@ module Guildhall
       end
 
       def iterator(name, deserializer, partitions, range)
-        errors = Config::Errors.new
-        @config.validate(errors)
-        errors.raise!
+        @config.validate!
         open_log
         route = iterated(name, deserializer)
         settings = client_settings(route).merge("group.id": "#{@config.client_id}.each_message")

@@ -132,6 +132,13 @@ module Guildhall
         LibrdkafkaSettings.validate(@producer, errors, "producer") if @producer.is_a?(Hash)
       end
 
+      # @raise [ConfigurationError] listing every error
+      def validate!
+        errors = Errors.new
+        validate(errors)
+        errors.raise!
+      end
+
       # @return [String] without values, for some of them are secret
       def inspect
         "#<#{self.class} of group #{group_id}>"

@@ -12,7 +12,7 @@ module Guildhall
       HOST = "0.0.0.0" # where `config.health` has no `host:`
       MAX_BYTES = 8_192 # of a request, and of one read
       PATIENCE_SECONDS = 5 # for a request to come, and for its response to be read
-      MAX_CLIENTS = 64 # at a time; more wait, so that whoever opens connections does not take the application's file descriptors
+      MAX_CLIENTS = 64 # at a time; others wait, so that a flood of connections cannot use up the application's file descriptors
       PACE_SECONDS = 1 # between two looks for clients whose time is over
       STATUS = {200 => "OK", 404 => "Not Found", 500 => "Internal Server Error", 503 => "Service Unavailable"}.freeze
       TEXT = "text/plain; version=0.0.4; charset=utf-8" # as Prometheus wants it

@@ -40,7 +40,7 @@ module Guildhall
       # @return [Array<String>] partitions ("orders/0") whose work was not finished within the time of {#stop}
       attr_reader :unfinished
 
-      def_delegators :@application, :config, :instrumentation, :publish, :listening?, :error, :producer, :transactional_producer, :abandon,
+      def_delegators :@application, :config, :publish, :listening?, :error, :producer, :transactional_producer, :abandon,
         :consumer_class, :client_settings, :reachability
 
       # @param topics [Array<Routing::Topic>] that it consumes

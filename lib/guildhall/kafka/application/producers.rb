@@ -75,9 +75,7 @@ module Guildhall
         def opened = @lock.synchronize { @producer if @pid == Process.pid }
 
         def create
-          errors = Config::Errors.new
-          config.validate(errors)
-          errors.raise!
+          config.validate!
           yield
           @pid = Process.pid
           delaying(Producing::Producer.create(config, @application.routes.topics, @log.librdkafka)).tap do |producer|

@@ -18,7 +18,7 @@ module Guildhall
 
         ffi_lib(*Rdkafka::Bindings.ffi_libraries.map(&:name))
 
-        # Error codes; {Errors} says what they mean.
+        # Error codes of librdkafka. {Errors} lists what each means for us.
         PARTITION_EOF = -191
         UNKNOWN_PARTITION = -190
         INVALID_ARGUMENT = -186

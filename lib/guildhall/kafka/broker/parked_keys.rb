@@ -12,7 +12,7 @@ module Guildhall
         # over; messages: how many those are; seconds: the age of the first, nil: it has no timestamp.
         Row = Data.define(:group, :topic, :partition, :key, :offset, :messages, :seconds)
 
-        # Two gaps are read in one search if at most so many offsets lie between them.
+        # Offsets between two gaps, up to which one search reads both: starting another one costs more than reading on.
         MAX_DISTANCE = 10_000
         private_constant :MAX_DISTANCE
 

@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require "guildhall/clock"
-require_relative "../partition/dispatches"
 require_relative "../partition/error_kind"
 require_relative "../producing/delivery"
 require_relative "../producing/wire"
@@ -81,17 +80,11 @@ module Guildhall
           raise undelivered(message, to, error)
         end
 
-        # A message that is not confirmed in time may still be on its way: whoever closes the producer does not wait for it.
+        # A message that was not confirmed in time may still be on its way. It is sent again, so closing the producer does not wait for it.
         def confirm(handle, message, to, limit, give_up)
-          begin
-            left = Clock.left(limit, least: 0.001)
-            handle.wait(max_wait_timeout_ms: ([left, Partition::Dispatches::SLICE_SECONDS].min * 1000).ceil)
-          rescue Rdkafka::AbstractHandle::WaitTimeoutError
-            retry if Clock.now < limit && !give_up.call
-            @application.abandon(handle)
-            raise
-          end
+          Producing::Delivery.await(handle, limit, give_up)
         rescue Rdkafka::RdkafkaError, Rdkafka::AbstractHandle::WaitTimeoutError => error
+          @application.abandon(handle) if error.is_a?(Rdkafka::AbstractHandle::WaitTimeoutError)
           raise undelivered(message, to, error)
         end
 

@@ -22,8 +22,6 @@ module Guildhall
         # Seconds without the broker's confirmation, from which on a dispatch counts as blocked: librdkafka reports a missing topic only
         # after `topic.metadata.propagation.max.ms`.
         LATE_SECONDS = 5
-        # Seconds of waiting for a broker, between two looks whether to give up.
-        SLICE_SECONDS = 0.2
         LATE = "no broker has confirmed the message for #{LATE_SECONDS} s: check that the topic exists, and that its brokers can be " \
                "reached".freeze
         private_constant :GRACE_SECONDS

@@ -27,7 +27,6 @@ module Guildhall
           @reports = partition.reports
           @topic = partition.topic
           @runtime = partition.runtime
-          @instrumentation = @runtime.instrumentation
           @filters = Filtering::FilterRunner.for(partition)
           @dead_letters = DeadLetters.for(partition)
           @policy = FailurePolicy.new(@topic)
@@ -342,7 +341,7 @@ module Guildhall
         def skip(batch)
           @progress.complete(batch.end_offset, batch.generation) unless @topic.ordering
           finish(batch)
-          return unless batch.kept.empty? && @instrumentation.listening?("consumer.skipped")
+          return unless batch.kept.empty? && @runtime.listening?("consumer.skipped")
 
           @reports.publish("consumer.skipped", read: batch.records.size, dropped: batch.dropped, bytes: batch.bytes)
           nil

@@ -10,6 +10,8 @@ module Guildhall
       # A message on its way that has to arrive before something else counts as done. It is sent by the client behind waterdrop, whose
       # own rules (no empty keys, no headers without a value) are not Kafka's.
       class Delivery
+        # Seconds of waiting for a broker, between two looks whether to give up.
+        SLICE_SECONDS = 0.2
         # The label of messages whose sender waits for them, and reports what becomes of them.
         AWAITED = :guildhall_awaited
 
@@ -19,6 +21,17 @@ module Guildhall
           new(producer.client.produce(**message, headers: Wire.headers(message[:headers])), producer.config.max_wait_timeout)
         rescue Rdkafka::RdkafkaError => error
           raise reason(error)
+        end
+
+        # Blocks until the broker has a message.
+        # @param limit [Float] of the {Clock}
+        # @param give_up [#call] asked now and then
+        # @raise [Rdkafka::AbstractHandle::WaitTimeoutError] where the time is over, or it was given up: it may still be on its way
+        # @raise [Rdkafka::RdkafkaError] when it was refused
+        def self.await(handle, limit, give_up)
+          handle.wait(max_wait_timeout_ms: ([Clock.left(limit, least: 0.001), SLICE_SECONDS].min * 1000).ceil)
+        rescue Rdkafka::AbstractHandle::WaitTimeoutError
+          Clock.now < limit && !give_up.call ? retry : raise
         end
 
         # Whether the error says nothing about the message.

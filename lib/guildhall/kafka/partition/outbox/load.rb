@@ -59,7 +59,7 @@ module Guildhall
           end
 
           def answered?(asking)
-            until asking.join([Clock.left(@limit), Dispatches::SLICE_SECONDS].min)
+            until asking.join([Clock.left(@limit), Producing::Delivery::SLICE_SECONDS].min)
               return false if Clock.now >= @limit || @give_up.call
             end
             true

@@ -77,13 +77,11 @@ module Guildhall
         def wait(limit, give_up)
           return true unless on_its_way?
 
-          begin
-            @handle.wait(max_wait_timeout_ms: ([Clock.left(limit, least: 0.001), Dispatches::SLICE_SECONDS].min * 1000).ceil)
-          rescue Rdkafka::AbstractHandle::WaitTimeoutError
-            Clock.now < limit && !give_up.call ? retry : (return false)
-          end
+          Producing::Delivery.await(@handle, limit, give_up)
           @handle = nil
           @arrived = true
+        rescue Rdkafka::AbstractHandle::WaitTimeoutError
+          false
         rescue Rdkafka::RdkafkaError => error
           failed(error)
         end
