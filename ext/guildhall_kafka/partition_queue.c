@@ -49,6 +49,8 @@ VALUE guildhall_partition_queue_new(VALUE reader, const guildhall_librdkafka *li
     queue->decoder = guildhall_kafka_decoder_of(codec);
     queue->queue = library->queue_get_partition(consumer, queue->topic_name, queue->partition);
     if (!queue->queue) rb_raise(rb_eRuntimeError, "librdkafka has no queue for %s/%d", queue->topic_name, (int)queue->partition);
+    /* For good: librdkafka joins no queue to its own that the application has once led elsewhere. */
+    library->queue_forward(queue->queue, NULL);
     guildhall_partition_queue_watch(queue);
     return self;
 }

@@ -99,7 +99,8 @@ static VALUE kafka_reader_initialize(VALUE self, VALUE consumer, VALUE addresses
     return self;
 }
 
-/* From now on takes the partition's messages from its own queue.
+/* From now on takes the partition's messages from its own queue. Before it is assigned: what comes earlier is taken whole,
+ * whatever the queue allows.
  * @param topic [String]
  * @param partition [Integer]
  * @param owner [Object] returned by {#take} along with the records
@@ -199,14 +200,9 @@ static void kafka_reader_read_partitions(reader *reader)
     }
 }
 
-/* The main queue first, until it is empty: what went there before a partition's queue was split from it is older than
- * what is in the partition's queue. The start of fetching joins the two again, so that they are split each time. */
+/* The main queue first, until it is empty: rebalances, errors, and what was fetched of a partition that was opened too late. */
 static void kafka_reader_read_all(reader *reader)
 {
-    for (size_t index = 0; index < reader->queue_count; index++) {
-        guildhall_partition_queue *queue = reader->sources[index];
-        if (!queue->closed) reader->library.queue_forward(queue->queue, NULL);
-    }
     while (kafka_reader_read_queue(reader, reader->main_queue, NULL, BATCH) > 0) {}
     kafka_reader_read_partitions(reader);
 }

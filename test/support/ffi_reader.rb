@@ -43,6 +43,7 @@ class FFIReader
     pointer = Functions.rd_kafka_queue_get_partition(@handle, topic, partition)
     raise Guildhall::Kafka::LibrdkafkaError, "librdkafka has no queue for #{topic}/#{partition}" if pointer.null?
 
+    Functions.rd_kafka_queue_forward(pointer, FFI::Pointer::NULL)
     watch(pointer)
     @queues[[topic, partition]] = FFIPartitionQueue.new(self, pointer, owner, [topic, partition])
   end
@@ -115,13 +116,11 @@ class FFIReader
     notes != :wait_readable && notes.include?("w")
   end
 
-  # The main queue first, until it is empty: messages that went there before the partition's queue was split from
-  # it are older than those in the partition's queue.
+  # The main queue first, until it is empty.
   def take_now
     destroy_released
     taken = Hash.new { |hash, queue| hash[queue] = [] }.compare_by_identity
     errors = []
-    @queues.each_value { |queue| Functions.rd_kafka_queue_forward(queue.pointer, FFI::Pointer::NULL) }
     while read(@main, BATCH, taken, errors).positive?; end
     in_turn.each { |queue| empty(queue, taken, errors) unless queue.closed? }
     [taken.filter_map { |queue, records| [queue.owner, records, PlainRecord.bytes(records)] unless queue.closed? }, errors]

@@ -19,13 +19,16 @@ module ReaderBehaviour
     attr_reader :queues
     attr_accessor :reader
 
-    def initialize(codec)
+    def initialize(codec, limit, pause)
       @codec = codec
+      @limit = limit
+      @pause = pause
       @queues = {}
     end
 
     def partitions_assigned(pairs)
-      pairs.each { |topic, number| (@queues[number] = @reader.open(topic, number, number, @codec)).allow(1_000, 2_000_000) }
+      sleep(@pause)
+      pairs.each { |topic, number| (@queues[number] = @reader.open(topic, number, number, @codec)).allow(@limit, 2_000_000) }
     end
 
     def partitions_revoked(pairs, lost:)
@@ -51,17 +54,21 @@ module ReaderBehaviour
     producer.close
   end
 
-  def connect(codec = nil)
-    @assignments = Assignments.new(codec)
+  def connect
+    join
+    eventually { take(50).empty? && @assignments.queues.size == 2 }
+  end
+
+  # Messages may come from now on.
+  # @param limit [Integer] messages that may be taken of each partition
+  # @param pause [Numeric] seconds before what was assigned is opened
+  def join(codec = nil, limit: 1_000, pause: 0)
+    @assignments = Assignments.new(codec, limit, pause)
     settings = {"bootstrap.servers": @broker.bootstrap_servers, "group.id": "g", "auto.offset.reset": "earliest",
                 "enable.auto.offset.store": false}
     @client = Guildhall::Kafka::Group::Client.new(settings, @assignments)
     @reader = @assignments.reader = open_reader(@client)
     @client.subscribe(["t"])
-    return if codec
-
-    # Until librdkafka fetches, it may still lead messages past the partitions' own queues.
-    eventually { take(50).empty? && @assignments.queues.size == 2 && [0, 1].all? { |number| @client.end_offset("t", number) } }
   end
 
   def take(timeout_ms = 100, *room)
@@ -111,6 +118,17 @@ module ReaderBehaviour
     assert_empty take(200)
     @assignments.queues[0].allow(100, 1_000)
     assert_equal (3...10).to_a, take_all(7).map(&:offset)
+  end
+
+  # What is fetched first, too, however slow the listener is: a partition is fetched once its queue is its own.
+  def test_no_more_is_taken_than_allowed_from_the_first_message_on
+    produce((0...50).map { |i| {payload: i.to_s} })
+    join(limit: 3, pause: 0.5)
+    taken = 0
+    3.times { taken += take(200).size }
+    assert_operator taken, :<=, 3
+    @assignments.queues[0].allow(100, 1_000)
+    assert_equal 50, taken + take_all(50 - taken).size
   end
 
   def test_what_is_taken_at_once_is_bounded_by_its_bytes_as_well
@@ -203,7 +221,7 @@ class KafkaNativeReaderTest < GuildhallTest
 
   def test_payloads_are_decoded_while_they_are_read
     produce([{payload: '{"a": [1, 2]}'}, {payload: "{"}, {payload: nil}, {payload: "null"}])
-    connect(Guildhall::JSON.lazy)
+    join(Guildhall::JSON.lazy)
     good, bad, tombstone, null = take_all(4)
     assert_equal [1, 2], good.document["a"].to_a
     assert_nil good.decode_error
@@ -216,7 +234,7 @@ class KafkaNativeReaderTest < GuildhallTest
 
   def test_documents_outlive_records_and_survive_compaction
     produce((0...200).map { |i| {payload: %({"i": #{i}, "text": "#{"x" * i}"})} })
-    connect(Guildhall::JSON.lazy)
+    join(Guildhall::JSON.lazy)
     documents = take_all(200).map(&:document)
     GC.start
     GC.compact if GC.respond_to?(:compact)
@@ -225,7 +243,7 @@ class KafkaNativeReaderTest < GuildhallTest
 
   def test_records_can_be_read_in_another_ractor
     produce([{payload: '{"a": 1}', key: "k"}])
-    connect(Guildhall::JSON.lazy)
+    join(Guildhall::JSON.lazy)
     record, = take_all(1)
     reading = Ractor.new(record) { |one| [one.key, one.raw_payload, one.document["a"], one.offset].freeze }
     assert_equal ["k", '{"a": 1}', 1, 0], ractor_value(reading)

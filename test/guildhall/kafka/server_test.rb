@@ -19,8 +19,10 @@ class KafkaServerTest < GuildhallTest
 
       def initialize(stop) = (@stop, @unfinished, @partitions = stop, ["t/0"], [])
       def config
-        health = {port: 0, host: "127.0.0.1"} if @stop == "watched"
-        Struct.new(:shutdown_timeout, :health, :metrics).new(@stop == "never" ? 0.1 : 30, health, [])
+        Guildhall::Kafka::Config.new.tap do |config|
+          config.shutdown_timeout = @stop == "never" ? 0.1 : 30
+          config.health = {port: 0, host: "127.0.0.1"} if @stop == "watched"
+        end
       end
 
       def instrumentation = Guildhall::Instrumentation.new(Guildhall::Kafka::Events::NAMES)
@@ -122,7 +124,7 @@ class KafkaServerTest < GuildhallTest
     Dir.mktmpdir do |folder|
       path = File.join(folder, "notify")
       socket = Socket.new(:UNIX, :DGRAM).tap { |one| one.bind(Addrinfo.unix(path)) }
-      status, out = serve("watched", [:TTIN, "started"], [:TERM, "in flight"], env: {"NOTIFY_SOCKET" => path})
+      status, out = serve("watched", [:TTIN, "started"], [:TERM, "in flight"], env: {"NOTIFY_SOCKET" => path, "WATCHDOG_USEC" => "60000000"})
       assert_equal 0, status, out
       assert_match(/guildhall health/, out)
       assert_match(/guildhall systemd/, out)

@@ -28,9 +28,9 @@ module Guildhall
           private_constant :ASSIGN
 
           # @param listener [#partitions_assigned, #partitions_revoked] called in the thread that polls, each with an Array
-          #   of [topic, partition]; before a partition is given up, after it was taken on. `statistics_emitted` is called
-          #   there as well, with JSON, where the setting statistics.interval.ms asks for it, and `client_failed`, where it has that, with
-          #   the code and the reason of what goes wrong between the client and the brokers
+          #   of [topic, partition], before a partition is taken on: before messages of it come; and before it is given up.
+          #   `statistics_emitted` is called there as well, with JSON, where the setting statistics.interval.ms asks for it, and
+          #   `client_failed`, where it has that, with the code and the reason of what goes wrong between the client and the brokers
           def initialize(settings, listener)
             super(settings)
             @listener = listener
@@ -59,15 +59,16 @@ module Guildhall
           def rebalance(client, code, list)
             partitions = Rdkafka::Consumer::TopicPartitionList.from_native_tpl(list).to_h
             pairs = partitions.flat_map { |topic, numbers| numbers.map { |number| [topic, number.partition] } }
-            if code == ASSIGN
-              answer(client, :rd_kafka_incremental_assign, list, list)
-              @listener.partitions_assigned(pairs)
-            else
-              revoke(client, list, pairs)
-            end
+            code == ASSIGN ? assign(client, list, pairs) : revoke(client, list, pairs)
           end
 
-          # Gives the partitions up even if the listener raises: else the group would wait for this member.
+          # Both answer even if the listener raises: else the group would wait for this member.
+          def assign(client, list, pairs)
+            @listener.partitions_assigned(pairs)
+          ensure
+            answer(client, :rd_kafka_incremental_assign, list, list)
+          end
+
           def revoke(client, list, pairs)
             @listener.partitions_revoked(pairs, lost: Rdkafka::Bindings.rd_kafka_assignment_lost(client) != 0)
           ensure

@@ -340,9 +340,9 @@ module Guildhall
           new = @topic.assigned.except(*@reached.compact.keys)
           found = new.empty? ? {} : Broker::Session.open(settings) { |session| first_offsets(session, new) }
           offsets = @topic.assigned.to_h { |number, _| [number, @reached[number] || found.fetch(number)] }
-          client.assign(@topic.name => offsets)
           partitions_assigned(offsets.keys.map { |number| [@topic.name, number] })
           partitions.each { |partition| partition.begin_at(offsets.fetch(partition.number)) }
+          client.assign(@topic.name => offsets)
         end
 
         # @param wanted [Hash{Integer=>Object}] where each partition's route says to begin

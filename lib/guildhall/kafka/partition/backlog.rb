@@ -36,7 +36,7 @@ module Guildhall
           @queue = nil
         end
 
-        # Cuts up what came before the partition had a queue of its own, without a limit.
+        # Cuts up what came in two parts at once: more may be allowed while the reader still takes.
         # @yieldparam range [Range<Integer>] of records that make one batch
         def each_range(records)
           (0...records.size).step(@max_messages) { |first| yield first...[first + @max_messages, records.size].min }
