@@ -69,7 +69,7 @@ class KafkaRows
   def automatic(kb)
     return unless wanted?(name = "kafka.automatic.#{kb}KB")
 
-    result = race({automatic: ours("hash"), pool: ours("hash-pool"), inline: ours("hash-inline")}, kb, rounds: quick? ? 1 : 5)
+    result = race({automatic: ours("hash"), pool: ours("hash", "PARALLEL" => true), inline: ours("hash", "PARALLEL" => false)}, kb, rounds: quick? ? 1 : 5)
     row(name, "better of parallel: true, false", [result.ratio(:automatic, :pool), result.ratio(:automatic, :inline)].min, 0.97)
   end
 

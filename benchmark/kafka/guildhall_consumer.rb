@@ -1,7 +1,8 @@
 # frozen_string_literal: true
 
-# A contender: guildhall_consumer.rb SERVERS TOPIC COUNT MODE, with CONCURRENCY, WORKERS, MEMBERS and ADAPTERS (metrics, or all) in the environment. MODE: document,
-# hash, raw, schema, stages, cpu, io, virtual, latency, memory, members.
+# A contender: guildhall_consumer.rb SERVERS TOPIC COUNT MODE, with CONCURRENCY, WORKERS, MEMBERS, PARALLEL (true or false: where
+# payloads are decoded), FREEZE (the broker's process, which stands still once all is read ahead) and ADAPTERS (metrics, or all) in the
+# environment. MODE: document, hash, survey, raw, schema, stages, cpu, io, virtual, latency, memory, members.
 require "guildhall/kafka"
 require "guildhall/json"
 require "guildhall/schema"
@@ -29,6 +30,15 @@ class FieldsConsumer < Guildhall::Kafka::Consumer
     STOPWATCH.start
     sum = 0
     messages.each { |message| sum += Orders.read(message.payload) }
+    STOPWATCH.add(messages.size, sum)
+  end
+end
+
+# Looks at each document, whatever is in it.
+class SurveyConsumer < Guildhall::Kafka::Consumer
+  def consume
+    STOPWATCH.start
+    sum = messages.sum { |message| message.payload.size }
     STOPWATCH.add(messages.size, sum)
   end
 end
@@ -91,10 +101,31 @@ module Balanced
   end
 end
 
+# Nothing is consumed before all of it is in librdkafka's queues; then the broker stands still.
+module ReadAhead
+  class << self
+    def call(messages)
+      messages.postpone(messages.first, 0.02) unless @complete
+    end
+
+    def watch(statistics)
+      partitions = statistics["topics"].values.flat_map { |topic| topic["partitions"].values }
+      return if @complete || partitions.sum { |partition| [partition["next_offset"], partition["hi_offset"]].min.clamp(0..) } < Integer(ARGV[2])
+
+      Process.kill(:STOP, Integer(ENV.fetch("FREEZE")))
+      @complete = true
+    end
+  end
+end
+
 Guildhall.pool = Guildhall::Pool.new(workers: Integer(ENV["WORKERS"])) if ENV["WORKERS"]
 Guildhall::Kafka.configure do |config|
   config.kafka = SETTINGS.merge("bootstrap.servers": servers, "queued.max.messages.kbytes": 10_000)
   config.group_id = "bench-guildhall-#{Process.pid}"
+  if ENV["FREEZE"]
+    config.kafka.merge!("statistics.interval.ms": 200, "queued.max.messages.kbytes": 2_000_000, "queued.min.messages": 10_000_000)
+    Guildhall::Kafka.instrumentation.subscribe("statistics.emitted") { |event| ReadAhead.watch(event.payload[:statistics]) }
+  end
   config.concurrency = Integer(ENV.fetch("CONCURRENCY", "5"))
   if ENV["ADAPTERS"]
     require_relative "adapters"
@@ -107,10 +138,10 @@ Guildhall::Kafka.routes do
   multiplexing Integer(ENV["MEMBERS"]) if ENV["MEMBERS"]
   topic(name) do
     consumer({"raw" => RawConsumer, "stages" => StagesConsumer, "cpu" => WorkConsumer, "io" => WorkConsumer, "virtual" => WorkConsumer,
-              "latency" => LatencyConsumer, "memory" => MemoryConsumer}.fetch(mode, FieldsConsumer))
+              "latency" => LatencyConsumer, "memory" => MemoryConsumer, "survey" => SurveyConsumer}.fetch(mode, FieldsConsumer))
     case mode
     when "document", "latency", "memory", "members" then deserializer Guildhall::JSON.lazy
-    when "hash", "hash-inline", "hash-pool" then deserializer Guildhall::JSON
+    when "hash", "survey" then deserializer Guildhall::JSON
     when "stages" then deserializer Stages::ALL
     when "schema" then deserializer Stages::VALID
     when "virtual" then virtual_partitions partitioner: lambda(&:offset), reducer: lambda(&:itself)
@@ -119,8 +150,8 @@ Guildhall::Kafka.routes do
       filter Balanced
       kafka("queued.max.messages.kbytes": 1_000) # of each partition: what is fetched while the members join is not to count
     end
-    deserializing parallel: false if mode == "hash-inline"
-    deserializing parallel: true if mode == "hash-pool"
+    filter ReadAhead if ENV["FREEZE"]
+    deserializing parallel: ENV["PARALLEL"] == "true" if ENV["PARALLEL"]
   end
 end
 Thread.new { Guildhall::Kafka.run }

@@ -9,8 +9,8 @@ KafkaTables.script("kafka_contention") do |tables|
     name = "kafka_contention.#{workers} workers, concurrency #{runners}"
     next unless tables.bench.wanted?(name)
 
-    race = tables.race(25, {more: tables.ours("hash-pool", "WORKERS" => workers, "CONCURRENCY" => runners),
-                            one: tables.ours("hash-pool", "WORKERS" => 1, "CONCURRENCY" => 1)})
+    race = tables.race(25, {more: tables.ours("hash", "PARALLEL" => true, "WORKERS" => workers, "CONCURRENCY" => runners),
+                            one: tables.ours("hash", "PARALLEL" => true, "WORKERS" => 1, "CONCURRENCY" => 1)})
     tables.bench.row(name, against: "1 worker, concurrency 1", ratio: race.ratio(:more, :one), note: race.to_s)
   end
 end

@@ -8,8 +8,8 @@ KafkaTables.script("kafka_threads") do |tables|
   [1, 2, 4, 8].each do |count|
     next unless tables.bench.wanted?("kafka_threads.#{count}")
 
-    race = tables.race(25, {inline: tables.ours("hash-inline", "CONCURRENCY" => count), pooled: tables.ours("hash-pool", "CONCURRENCY" => count),
-                            one: tables.ours("hash-inline", "CONCURRENCY" => 1)})
+    race = tables.race(25, {inline: tables.ours("hash", "PARALLEL" => false, "CONCURRENCY" => count), pooled: tables.ours("hash", "PARALLEL" => true, "CONCURRENCY" => count),
+                            one: tables.ours("hash", "PARALLEL" => false, "CONCURRENCY" => 1)})
     {inline: "in the runner", pooled: "on the pool"}.each do |way, name|
       tables.bench.row("kafka_threads.#{count}, #{name}", against: "one runner", ratio: race.ratio(way, :one), note: race.to_s)
     end
