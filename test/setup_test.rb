@@ -5,7 +5,8 @@ require "fileutils"
 require "open3"
 require "tmpdir"
 
-# What bin/setup does on a machine without a Ruby that is new enough, with an apt-get that only writes down what it was asked for.
+# What bin/setup does on a machine without a Ruby that is new enough, with an apt-get that only writes down what it was asked for; and
+# what comes before and after it in the other commands.
 class SetupTest < GuildhallTest
   BUILD = File.expand_path("../tool/build_ruby.sh", __dir__)
   APT_GET = <<~SH
@@ -21,6 +22,27 @@ class SetupTest < GuildhallTest
 
   def test_package_lists_that_are_there_are_not_fetched_again
     refute_includes calls(lists: true), "update"
+  end
+
+  def test_the_help_of_the_tests_needs_no_set_up
+    Dir.mktmpdir do |root|
+      %w[bin/test tool/ruby.sh lib/guildhall/version.rb test/run.rb test/support/sanitizers.rb].each do |path|
+        FileUtils.mkdir_p(File.dirname(File.join(root, path)))
+        FileUtils.cp(File.expand_path("../#{path}", __dir__), File.join(root, path))
+      end
+      environment = {"RUBY" => RbConfig.ruby, "RUBYOPT" => nil, "RUBYLIB" => nil}
+      out, status = Open3.capture2e(environment, File.join(root, "bin/test"), "test/guildhall", "--help")
+      assert_predicate status, :success?, out
+      assert_match(%r{\Ausage: bin/test .*--coverage}m, out)
+    end
+  end
+
+  def test_the_console_runs_a_file_and_prints_nothing_else
+    Dir.mktmpdir do |folder|
+      program(folder, "a.rb", "p Guildhall::VERSION, defined?(Guildhall::Kafka), ARGV if $PROGRAM_NAME == __FILE__")
+      out, status = Open3.capture2e(RbConfig.ruby, File.expand_path("../tool/console.rb", __dir__), "a.rb", "1", "-x", chdir: folder)
+      assert_equal ["#{Guildhall::VERSION.inspect}\n\"constant\"\n[\"1\", \"-x\"]\n", true], [out, status.success?]
+    end
   end
 
   private

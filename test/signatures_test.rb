@@ -2,12 +2,12 @@
 
 require "test_helper"
 
-# What the signatures declare is there, and every part has signatures.
+# What the signatures declare is there, every part has signatures, and every setting has one.
 class SignaturesTest < GuildhallTest
   SCRIPT = <<~'RUBY'
     require "rbs"
     require "guildhall"
-    %w[csv yaml cli tools tools/cli advisor advisor/page chart doctor leak_check leak_check/minitest kafka kafka/cli kafka/health kafka/testing
+    %w[csv yaml cli tools tools/cli advisor advisor/page chart doctor leak_check leak_check/minitest karafka kafka kafka/cli kafka/health kafka/testing
        kafka/metrics/statsd kafka/metrics/prometheus kafka/metrics/open_telemetry].each { |part| require "guildhall/#{part}" }
 
     loader = RBS::EnvironmentLoader.new
@@ -35,12 +35,39 @@ class SignaturesTest < GuildhallTest
     errors -= left_to_subclasses
     errors.map! { |method| "#{method} is declared, but not there" }
 
+    signatures = ->(type) { builder.build_instance(RBS::TypeName.parse("::#{type}")).methods.select { |_, method| method.defined_in.to_s == "::#{type}" } }
+    check_methods = lambda do |type, names|
+      errors.concat((names - signatures.call(type).keys).map { |name| "#{type}##{name} has no signature in sig/" })
+    end
+    check_keywords = lambda do |type, method, keywords|
+      types = signatures.call(type)[method]&.method_types.to_a.map(&:type)
+      declared = types.flat_map { |one| one.required_keywords.keys + one.optional_keywords.keys }
+      errors.concat((keywords - declared).map { |keyword| "the signature of #{type}##{method} in sig/ lacks #{keyword}:" })
+    end
+
+    kafka = Guildhall::Kafka
+    routing = kafka::Routing
+    [routing::TopicBuilder, routing::GroupBuilder, routing::ScheduleBuilder].each { |type| check_methods.call(type, type.callable_names) }
+    check_methods.call(kafka::Config, kafka::Config.settings.names.flat_map { |name| [name, :"#{name}="] })
+    check_methods.call(Guildhall::Karafka::Settings, Guildhall::Karafka::Settings.public_instance_methods(false))
+    pool = Guildhall::Pool::Settings.public_instance_methods(false)
+    check_methods.call(Guildhall::Pool::Settings, pool)
+    check_keywords.call(Guildhall::Pool::Settings, :initialize, pool)
+
+    filters = kafka::Filtering::BUILT_IN.reject { |filter| filter.parts.one? } # the only part is no keyword
+    tables = {routing::TopicBuilder => [*routing::Topic.settings, *filters], routing::GroupBuilder => routing::Multiplexing.settings}
+    tables.each do |type, settings|
+      written = settings.flat_map { |one| one.parts ? one.parts.map { |part| part.written || [one.name, part.name] } : [one.written].compact }
+      written.select { |_, keyword| keyword.is_a?(Symbol) }.group_by(&:first).each { |method, pairs| check_keywords.call(type, method, pairs.map(&:last)) }
+    end
+
     parts = Guildhall.constants.select { |name| Guildhall.const_get(name).is_a?(Module) }
     unsigned = parts.reject { |name| builder.env.class_decls.key?(RBS::TypeName.parse("::Guildhall::#{name}")) }
     puts errors, unsigned.map { |name| "Guildhall::#{name} has no signature" }
   RUBY
 
   def test_match_the_code
-    assert_empty assert_ruby(SCRIPT)
+    errors = assert_ruby(SCRIPT)
+    assert_empty errors, errors
   end
 end

@@ -1,10 +1,15 @@
 # frozen_string_literal: true
 
+# With Guildhall loaded: runs the FILE that it is called with, else opens IRB.
 require "guildhall"
 begin
   require "guildhall/kafka"
 rescue Guildhall::Error => error
   warn(error.message)
 end
-require "irb"
-IRB.start
+if ARGV.first && !ARGV.first.start_with?("-")
+  load $PROGRAM_NAME = File.expand_path(ARGV.shift)
+else
+  require "irb"
+  IRB.start
+end

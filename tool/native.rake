@@ -12,8 +12,11 @@ require "rake/extensiontask"
     task.cross_compile = true
     task.cross_platform = ENV.fetch("RCD_PLATFORM", RUBY_PLATFORM)
     task.cross_compiling do |precompiled|
-      # One library for each Ruby: lib/guildhall/4.0/native.so. The source gem needs no such file.
+      # One library for each Ruby: lib/guildhall/4.0/native.so. lib/guildhall/native.rb finds it; of the other gem only precompiled ones
+      # need such a file.
       loader = "lib/#{folder}/native.rb"
+      next if specification.files.include?(loader)
+
       File.write(loader, "require \"#{folder}/\#{RUBY_VERSION[/\\d+\\.\\d+/]}/native\"\n")
       precompiled.files << loader
     end

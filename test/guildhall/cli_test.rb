@@ -59,7 +59,7 @@ class CLITest < GuildhallTest
     run = ->(*arguments) { run_command([RbConfig.ruby, "-e", "#{hidden}; ARGV.replace(#{arguments.inspect}); load 'exe/guildhall'"]) }
     out, err, status = run.call("doctor", "no-such-folder/")
     assert_equal ["", 1, 1], [out, status.exitstatus, err.lines.size], err
-    assert_match(%r{guildhall/native: the C extension is not built for this Ruby; install the gem again, or run bin/setup}, err)
+    assert_match(%r{guildhall/native.so: the C extension of Guildhall is not built for this Ruby. Run `gem pristine guildhall`; in a checkout, bin/setup}, err)
     out, err, = run.call("info", "--json")
     assert_match(%r{\Amissing \(cannot load such file -- guildhall/native}, ::JSON.parse(out)["extension_guildhall"], err)
   end

@@ -186,6 +186,7 @@ module Guildhall
           ensure
             consumer.messages = nil
           end
+          # What is to follow each call that has returned belongs here. If it raises, the call has failed: its messages are consumed again.
           !(@only_marks || (@marked && (stopping? || revoked?)))
         ensure
           @messages = @attempt = nil

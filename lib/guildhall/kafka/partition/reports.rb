@@ -17,7 +17,11 @@ module Guildhall
           @runtime.publish(name, group: @partition.topic.group, topic: @partition.name, partition: @partition.number, **payload)
         end
 
-        # @param messages [Messages] that `consume` was called with
+        # Once for a batch, or for what was left of it, and not for each call of `consume`: what follows each call belongs in
+        # {ConsumerCall}. In order {Run} publishes it after a call that has returned; with virtual partitions, also by key, once after all
+        # calls that the batch is dealt out in, if one of them has returned. {KeyRetries} publishes it for each message of a parked key
+        # that is done.
+        # @param messages [Messages] that were consumed
         # @param began [Float] when, of the {Clock}
         # @param size [Integer] how many of them are done
         # @param again [Boolean] whether the batch is consumed again, for the others: what is counted by batches is counted then

@@ -32,12 +32,14 @@ class KafkaRoutingTopicTest < GuildhallTest
   end
 
   def test_flags_need_no_argument
-    topic, errors = route do
-      transactional
-      manual_offset_management
+    flags = Routing::Topic.settings.select { |setting| setting.rule == Guildhall::Kafka::Settings::Rules::BOOLEAN }.map(&:name)
+    assert_includes flags, :transactional
+    assert_equal flags, Routing::Topic.settings.select { |setting| setting.default == false }.map(&:name)
+    assert_empty(route { transactional && manual_offset_management }.last)
+    flags.each do |flag|
+      said, denied = [[], [false]].map { |arguments| route { public_send(flag, *arguments) }.first.public_send(flag) }
+      assert_equal [true, false, false], [said, denied, route.first.public_send(flag)], flag
     end
-    assert_equal [true, true, []], [topic.transactional, topic.manual_offset_management, errors]
-    assert_equal %i[transactional manual_offset_management], Routing::Topic.settings.select { |setting| setting.default == false }.map(&:name)
   end
 
   def test_keywords_that_are_not_given_have_their_defaults
