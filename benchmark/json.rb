@@ -43,6 +43,9 @@ class JSONRows
      event.dig("sender", "login"), event.dig("sender", "id")]
   end
 
+  # Five things that most schemas of an object say.
+  SCHEMA = ->(schema) { [schema["$id"], schema["type"], schema["title"], schema["required"]&.first, schema["additionalProperties"]] }
+
   def initialize(bench, goals: true)
     @bench = bench
     @goals = goals
@@ -55,6 +58,9 @@ class JSONRows
     Corpus::SIZES.each { |name, size| kind(name, @corpus.orders(size), ORDER) }
     kind("webhooks", @corpus.webhooks, WEBHOOK)
     return unless @goals
+
+    kind("webhooks.pretty", @corpus.pretty, WEBHOOK)
+    kind("schemas", @corpus.schemas, SCHEMA)
 
     Corpus::FRESH_SIZES.each { |name, size| fresh(name, @corpus.fresh(size)) }
     Corpus::NASTY.each { |name| nasty(name, @corpus.nasty(name)) }

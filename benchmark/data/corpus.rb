@@ -42,12 +42,23 @@ class Corpus
   end
 
   # @return [Array<String>] the real deliveries, as they would travel
-  def webhooks
-    path = File.join(Environment::WEBHOOKS, "webhooks-examples", "api.github.com", "index.json")
-    JSON.parse(File.read(path, encoding: "UTF-8")).flat_map { |event| event["examples"].map { |example| JSON.generate(example).freeze } }
+  def webhooks = deliveries.map { |delivery| JSON.generate(delivery).freeze }
+
+  # @return [Array<String>] the same for people: a third of it is blanks
+  def pretty = deliveries.map { |delivery| JSON.pretty_generate(delivery).freeze }
+
+  # @return [Array<String>] the schemas of the deliveries' parts, as the API publishes them: hardly a key comes twice in a text
+  def schemas
+    path = File.join(Environment::WEBHOOKS, "webhooks-schemas", "schema.json")
+    JSON.parse(File.read(path, encoding: "UTF-8")).fetch("definitions").map { |_, schema| JSON.generate(schema).freeze }
   end
 
   private
+
+  def deliveries
+    path = File.join(Environment::WEBHOOKS, "webhooks-examples", "api.github.com", "index.json")
+    @deliveries ||= JSON.parse(File.read(path, encoding: "UTF-8")).flat_map { |event| event["examples"] }
+  end
 
   def many(size, most: 400)
     Array.new((@bytes / size).clamp(3, most)) { yield.freeze }
