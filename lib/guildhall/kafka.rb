@@ -42,7 +42,7 @@ module Guildhall
       # With a block, adds routes to the application; they are checked when it starts.
       # @raise [ApplicationStateError] with a block while the application runs, which would not see it
       def routes(&block)
-        raise ApplicationStateError, "routes are read at the start: draw them before it, or stop first" if block && application.running?
+        raise ApplicationStateError, "routes are read at the start: draw them before it, or stop first" if block && application.started?
 
         application.routes.draw(&block) if block
         application.routes
@@ -102,7 +102,7 @@ module Guildhall
       # @param numbers [Hash{Symbol=>Numeric}] see {Application#initialize}
       # @raise [ApplicationStateError] while the present one runs
       def reset(**numbers)
-        raise ApplicationStateError, "stop the application first" if application.running?
+        raise ApplicationStateError, "stop the application first" if application.started?
 
         @application = Application.new(**numbers)
       end

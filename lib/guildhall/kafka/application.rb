@@ -33,7 +33,7 @@ module Guildhall
       EXIT_TIMEOUT_SECONDS = 10
 
       attr_reader :config, :routes, :instrumentation
-      # @return [Symbol] :initialized, :running, :stopping or :stopped
+      # @return [Symbol] :initialized, :starting, :running, :stopping or :stopped
       attr_reader :state
       # @!visibility private
       attr_reader :reachability
@@ -74,7 +74,7 @@ module Guildhall
         @changed = ConditionVariable.new
         @state = :initialized
         @advisers = []
-        @runtime = @routed = @own_pool = @on_failure = @stopper = @reloading = @collector = @at_exit = @workers = nil
+        @runtime = @routed = @own_pool = @on_failure = @starter = @stopper = @reloading = @collector = @at_exit = @workers = nil
       end
 
       # Checks settings and routes; nothing is started.
@@ -93,24 +93,18 @@ module Guildhall
         validate_gems(consumed)
         Runtime.decodings(self, consumed)
       ensure
-        close_own_pool(1) unless running?
+        close_own_pool(1) unless started?
       end
 
-      # Starts to consume, in threads of its own; returns at once. After {#stop} it can be started again, with the same settings.
+      # Starts to consume, in threads of its own; returns at once. After {#stop} it can be started again, with the same settings. If {#stop}
+      # is called meanwhile, it ends what it has begun, and returns without having started.
       # @param selection [Hash{Symbol=>Array<String>, nil}] groups:, topics:, exclude_groups:, exclude_topics: as in
       #   {Routing::RouteSelection#initialize}
       # @raise [ConfigurationError] listing every error
       def start(**selection)
-        chosen = Routing::RouteSelection.new(**selection).choose(@routed = validate!)
-        validate_gems(chosen)
-        @lock.synchronize do
-          raise ApplicationStateError, "this application is #{@state}: stop it before it is started again" unless stopped?
-
-          @state = :running
-          @runtime = new_runtime(chosen)
-        end
-        launch_or_undo
-        publish("app.running", version: Guildhall::VERSION, groups: chosen.map(&:group).uniq, topics: chosen.map(&:to_s).uniq)
+        begin_start
+        topics = launch_or_undo(selection) or return self
+        publish("app.running", version: Guildhall::VERSION, groups: topics.map(&:group).uniq, topics: topics.map(&:to_s).uniq)
         self
       end
 
@@ -142,6 +136,10 @@ module Guildhall
 
       def running? = @state == :running
 
+      # @!visibility private
+      # @return [Boolean] whether a start was begun, and no stop since
+      def started? = %i[starting running].include?(@state)
+
       # Starts no new work until {#resume}, as before a process is taken out; what is in work is finished, and the membership in the group
       # goes on.
       def quiet = @runtime&.quiet
@@ -150,16 +148,16 @@ module Guildhall
       def resume = @runtime&.resume
 
       # @return [Boolean] whether {#quiet} was called, and not taken back
-      def quiet? = @runtime ? @runtime.quiet? : false
+      def quiet? = @runtime&.quiet? || false
 
       # @return [FatalError, nil] why a group is not consumed any more, although it was not stopped; other groups continue
       def failure = @runtime&.failure
 
       # @return [Array<String>] partitions ("orders/0") whose work in progress was not finished within the last stop's time
-      def unfinished = @runtime ? @runtime.unfinished : []
+      def unfinished = @runtime&.unfinished || []
 
       # @return [Array<Partition>] those that are assigned now
-      def partitions = @runtime ? @runtime.partitions : []
+      def partitions = @runtime&.partitions || []
 
       # @return [Runtime::Backpressure, nil] what is in memory and not done; nil before the start
       def backpressure = @runtime&.backpressure
@@ -171,10 +169,10 @@ module Guildhall
       def timer = @runtime&.timer
 
       # @!visibility private
-      def members = @runtime ? @runtime.members : []
+      def members = @runtime&.members || []
 
       # @!visibility private
-      def listeners = @runtime ? @runtime.listeners : []
+      def listeners = @runtime&.listeners || []
 
       # @!visibility private
       # @return [Reachability::Registries, nil] nil before the start
@@ -360,32 +358,60 @@ module Guildhall
         Config::Errors.new.tap { |errors| Producing::Producer.validate(topics, errors, loaded: true) }.raise!
       end
 
-      # Nothing of what was begun is left where something raises: it can be started again.
-      def launch_or_undo
+      # The only writer of the state.
+      # @param states [Array<Symbol>] in which it may change
+      # @yield with the lock held, before it changes
+      # @return [Boolean] false: it is in another state, which stays
+      def become(state, *states)
+        @lock.synchronize do
+          next false unless states.include?(@state)
+
+          yield if block_given?
+          @state = state
+          @changed.broadcast
+          true
+        end
+      end
+
+      def begin_start
+        begun = become(:starting, :initialized, :stopped) do
+          @runtime = nil
+          @starter = Thread.current
+        end
+        raise ApplicationStateError, "this application is #{@state}: stop it before it is started again" unless begun
+      end
+
+      # Nothing of what was begun is left where something raises, or a stop comes meanwhile: it can be started again.
+      # @return [Array<Routing::Topic>, nil] those that are consumed; nil: a stop has come
+      def launch_or_undo(selection)
         launched = false
-        launch
-        launched = true
+        topics = launch(selection)
+        launched = become(:running, :starting) { @starter = nil }
+        topics if launched
       ensure
         undo_launch unless launched
       end
 
-      def launch
+      def launch(selection)
+        topics = Routing::RouteSelection.new(**selection).choose(@routed = validate!)
+        validate_gems(topics)
         @config.freeze unless @config.frozen?
         open_log
         measure
         ask_advisers if first_process?
         Producing::Producer.load # while there may be no Ractor yet
         stop_at_exit
+        @runtime = new_runtime(topics)
         @runtime.launch
+        topics
       end
 
       def undo_launch
-        @runtime.undo
+        @runtime&.undo
         close_own_pool(1)
-        @lock.synchronize do
-          @runtime = nil
-          @state = :initialized
-        end
+      ensure
+        @runtime = @starter = nil
+        become(:initialized, :starting) || become(:stopped, :stopping)
       end
 
       # Starts the metrics, the first time.
@@ -403,7 +429,8 @@ module Guildhall
         end
       end
 
-      def own?(thread) = thread.equal?(@stopper) || @runtime&.include?(thread)
+      # A stop waits for these threads, and may not be waited for by them.
+      def own?(thread) = [@starter, @stopper].include?(thread) || @runtime&.include?(thread)
 
       # A script that ends, or raises, without a stop: librdkafka's threads must not call into a Ruby that is gone.
       def stop_at_exit
@@ -411,7 +438,7 @@ module Guildhall
         return if @at_exit == owner
 
         @at_exit = owner
-        at_exit { stop(timeout: EXIT_TIMEOUT_SECONDS) if (running? || @producers.open?) && Process.pid == owner }
+        at_exit { stop(timeout: EXIT_TIMEOUT_SECONDS) if (started? || @producers.open?) && Process.pid == owner }
       end
 
       def close_own_pool(timeout)
@@ -421,33 +448,20 @@ module Guildhall
 
       # In a thread of its own, so that an interruption of the waiting thread does not interrupt the stop.
       def stop_by(deadline)
-        return wait_stopped(Clock.left(deadline)) && @producers.close(deadline) unless begin_stop
+        return stop_running(deadline) if become(:stopping, :running) { @stopper = Thread.current }
 
-        begin
-          publish("app.stopping", timeout: Clock.left(deadline))
-          clean = @runtime.stop(deadline)
-          clean = @producers.close(deadline) && clean
-          close_own_pool(Clock.left(deadline, least: 1))
-          clean
-        ensure
-          finish_stop
-        end
+        become(:stopping, :starting) # {#start} notices it, and ends what it has begun
+        wait_stopped(Clock.left(deadline)) && @producers.close(deadline)
       end
 
-      def begin_stop
-        @lock.synchronize do
-          next false unless @state == :running
-
-          @stopper = Thread.current
-          @state = :stopping
-        end
-      end
-
-      def finish_stop
-        @lock.synchronize do
-          @state = :stopped
-          @changed.broadcast
-        end
+      def stop_running(deadline)
+        publish("app.stopping", timeout: Clock.left(deadline))
+        clean = @runtime.stop(deadline)
+        clean = @producers.close(deadline) && clean
+        close_own_pool(Clock.left(deadline, least: 1))
+        clean
+      ensure
+        become(:stopped, :stopping)
         publish("app.stopped", unfinished:)
       end
 

@@ -81,13 +81,15 @@ module Guildhall
         made.freeze
       end
 
-      # Starts all threads. Where something raises, {#undo} ends those that were started.
+      # Starts all threads. Where something raises, or a stop comes meanwhile, {#undo} ends those that were started.
       def launch
         @backpressure = Backpressure.new(config, @topics, max_messages: @max_messages_in_flight) { listeners.each(&:wake) }
         @timer = Timer.new { |raised| error(raised, "timer") }
         @runners = Runners.new(config.concurrency) { |raised| error(raised, "runner") }
         plan_decoding
         advise_of_decoding if @application.first_process?
+        return unless @application.started? # a stop has come: the group need not be joined
+
         @members = create_members
         @members.each(&:start)
         begin_timing
@@ -96,7 +98,7 @@ module Guildhall
         @topics.map(&:consumer).uniq.each { |consumer| begin_periods(consumer) }
       end
 
-      # Ends what {#launch} has started before it raised.
+      # Ends what {#launch} has started, instead of {#stop}.
       def undo
         @stopping = true
         now = Clock.now

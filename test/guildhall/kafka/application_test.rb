@@ -90,6 +90,50 @@ class KafkaApplicationTest < GuildhallTest
     eventually(30) { @application.partitions.any? }
   end
 
+  def test_a_stop_during_the_start_leaves_nothing_running
+    during_start do |starter, gate|
+      stopper = Thread.new { @application.stop(timeout: 60) }
+      eventually { %i[stopping stopped].include?(@application.state) }
+      gate << true
+      assert_same @application, ended(starter)
+      assert ended(stopper)
+      assert_equal :stopped, @application.state
+      assert_empty(Thread.list.filter_map(&:name).grep(/guildhall (runner|listener|timer)/))
+    end
+    @application.start
+    assert_predicate @application, :running?
+  end
+
+  def test_a_stop_does_not_wait_longer_than_it_may_for_a_start_that_hangs
+    during_start do |starter, gate|
+      refute @application.stop(timeout: 0.1)
+      assert_equal :stopping, @application.state
+      gate << true
+      assert_same @application, ended(starter)
+      assert_equal :stopped, @application.state
+    end
+  end
+
+  def test_a_start_may_be_stopped_from_inside
+    answers = []
+    @application.routes.draw { topic("t") { consumer Idle } }
+    @application.advise { answers << @application.stop(timeout: 60) }
+    @application.start
+    assert @application.wait_stopped(20)
+    assert_equal [false], answers
+  end
+
+  def test_who_waits_for_the_end_of_a_start_that_fails_is_woken
+    during_start do |starter, gate|
+      waiter = Thread.new { @application.wait_stopped }
+      eventually { waiter.stop? }
+      def @application.stop_at_exit = raise("no")
+      gate << true
+      assert_equal "no", assert_raises(RuntimeError) { ended(starter) }.message
+      assert ended(waiter)
+    end
+  end
+
   def test_advice_that_raises_is_reported_and_stops_nothing
     advised = []
     errors = []
@@ -258,6 +302,27 @@ class KafkaApplicationTest < GuildhallTest
   end
 
   private
+
+  # @yieldparam starter [Thread] that is in the middle of a start, where an adviser is asked
+  # @yieldparam gate [Thread::Queue] on which the adviser waits
+  def during_start
+    asked = Thread::Queue.new
+    gate = Thread::Queue.new
+    @application.routes.draw { topic("t") { consumer Idle } }
+    @application.advise { (asked << true) && gate.pop && [] }
+    starter = Thread.new { @application.start }
+    starter.report_on_exception = false
+    assert asked.pop(timeout: 30)
+    yield starter, gate
+  ensure
+    gate.close
+  end
+
+  # @return [Object] what the thread's block returned
+  def ended(thread)
+    assert thread.join(30)
+    thread.value
+  end
 
   # A run whose threads do nothing, and whose routes' workers cannot do what is wanted.
   def without_brokers(runtime, plan, &on_check)
