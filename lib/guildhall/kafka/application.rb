@@ -73,6 +73,7 @@ module Guildhall
         @lock = Mutex.new
         @changed = ConditionVariable.new
         @state = :initialized
+        @clean = true # whether the last stop was
         @advisers = []
         @runtime = @routed = @own_pool = @on_failure = @starter = @stopper = @reloading = @collector = @at_exit = @workers = nil
       end
@@ -376,6 +377,7 @@ module Guildhall
       def begin_start
         begun = become(:starting, :initialized, :stopped) do
           @runtime = nil
+          @clean = true
           @starter = Thread.current
         end
         raise ApplicationStateError, "this application is #{@state}: stop it before it is started again" unless begun
@@ -451,15 +453,16 @@ module Guildhall
         return stop_running(deadline) if become(:stopping, :running) { @stopper = Thread.current }
 
         become(:stopping, :starting) # {#start} notices it, and ends what it has begun
-        wait_stopped(Clock.left(deadline)) && @producers.close(deadline)
+        wait_stopped(Clock.left(deadline)) && @producers.close(deadline) && @clean
       end
 
       def stop_running(deadline)
         publish("app.stopping", timeout: Clock.left(deadline))
+        @clean = false # unless all of this returns
         clean = @runtime.stop(deadline)
         clean = @producers.close(deadline) && clean
         close_own_pool(Clock.left(deadline, least: 1))
-        clean
+        @clean = clean
       ensure
         become(:stopped, :stopping)
         publish("app.stopped", unfinished:)

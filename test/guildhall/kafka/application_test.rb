@@ -299,6 +299,7 @@ class KafkaApplicationTest < GuildhallTest
     eventually(20) { @application.partitions.any?(&:working?) }
     refute @application.stop(timeout: 2)
     assert_equal ["t/0"], @application.unfinished
+    refute @application.stop, "asked again, it says the same"
   end
 
   private
