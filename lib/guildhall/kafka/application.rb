@@ -432,7 +432,9 @@ module Guildhall
       end
 
       # A stop waits for these threads, and may not be waited for by them.
-      def own?(thread) = [@starter, @stopper].include?(thread) || @runtime&.include?(thread)
+      def own?(thread)
+        [@starter, @stopper].include?(thread) || @runtime&.include?(thread) || Producing::Producer.calls_back?(thread)
+      end
 
       # A script that ends, or raises, without a stop: librdkafka's threads must not call into a Ruby that is gone.
       def stop_at_exit

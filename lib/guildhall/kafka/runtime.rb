@@ -123,7 +123,7 @@ module Guildhall
 
       # @return [Boolean] whether it is one of this run's threads, that {#stop} waits for
       def include?(thread)
-        [@runners, @timer, *listeners].compact.any? { |one| one.include?(thread) }
+        [@runners, @timer, *listeners].compact.any? { |one| one.include?(thread) } || background.include?(thread)
       end
 
       def listeners = @members.flat_map(&:listeners)
@@ -157,10 +157,12 @@ module Guildhall
 
       # Runs a block that waits for a broker, and must not hold up a runner, in a thread of its own; {#stop} waits for it.
       def in_background(&)
-        thread = Thread.new { ErrorBoundary.contain(->(raised) { error(raised, "background") }, &) }
-        thread.name = "guildhall background"
-        thread.report_on_exception = false
-        @lock.synchronize { @background = [*@background.select(&:alive?), thread] }
+        @lock.synchronize do # until it is known that the thread is one of ours, {#include?} waits
+          thread = Thread.new { ErrorBoundary.contain(->(raised) { error(raised, "background") }, &) }
+          thread.name = "guildhall background"
+          thread.report_on_exception = false
+          @background = [*@background.select(&:alive?), thread]
+        end
       end
 
       # A group cannot be consumed any more.
@@ -187,11 +189,10 @@ module Guildhall
 
       private
 
+      def background = @lock.synchronize { @background }
+
       # @return [Boolean] whether all have ended
-      def wait_background(deadline)
-        threads = @lock.synchronize { @background.dup }
-        threads.map { |thread| thread.join(Clock.left(deadline)) }.all?
-      end
+      def wait_background(deadline) = background.map { |thread| thread.join(Clock.left(deadline)) }.all?
 
       def plan_decoding
         @decodings = Runtime.decodings(@application, @topics, @runners)

@@ -78,6 +78,26 @@ class KafkaApplicationTest < GuildhallTest
     assert @application.wait_stopped(20)
   end
 
+  def test_a_subscriber_in_the_background_may_stop_the_application
+    @application.routes.draw { topic("t") { consumer Idle } }
+    @application.start
+    answers = Thread::Queue.new
+    @application.instance_variable_get(:@runtime).in_background { answers << @application.stop(timeout: 60) }
+    assert_equal false, answers.pop(timeout: 20)
+    assert @application.wait_stopped(20)
+    assert @application.stop
+  end
+
+  # The gem's thread that hears of it is one that the producer waits for when it is closed.
+  def test_a_subscriber_that_hears_of_an_undelivered_message_may_stop_the_application
+    @application.config.kafka = {"bootstrap.servers": "127.0.0.1:1"}
+    @application.config.producer = {"message.timeout.ms": 100}
+    answers = Thread::Queue.new
+    @application.instrumentation.subscribe("error.occurred") { answers << @application.stop(timeout: 60) }
+    @application.producer.produce_async(topic: "t", payload: "x")
+    assert_equal false, answers.pop(timeout: 20)
+  end
+
   def test_what_could_not_be_started_leaves_nothing_and_can_be_started_again
     idle = Class.new(Idle) # whose periods are asked for when everything else has begun
     @application.routes.draw { topic("t") { consumer idle } }

@@ -56,6 +56,9 @@ module Guildhall
           end
         end
 
+        # Whether the thread is the one that tries.
+        def include?(thread) = thread.equal?(@thread)
+
         # Blocks for the brokers' answers.
         # @return [Boolean] false: no broker has answered, and it is not known whether topics are missing
         def run

@@ -39,6 +39,9 @@ module Guildhall
           @found || []
         end
 
+        # Whether the thread is the one that asks.
+        def include?(thread) = thread.equal?(@thread)
+
         # @yieldparam found [Array<String>] the wanted topics, whenever they are others than before
         def start
           @thread = Thread.new do

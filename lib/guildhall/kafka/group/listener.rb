@@ -111,7 +111,10 @@ module Guildhall
         # It has left, and does nothing any more.
         def ended? = @stopping && !@thread&.alive?
 
-        def include?(thread) = thread.equal?(@thread) || @offset_reports.include?(thread)
+        # Whether the thread is this one, or one that it waits for when it closes.
+        def include?(thread)
+          thread.equal?(@thread) || [@discovery, @creation, @offset_reports].compact.any? { |one| one.include?(thread) }
+        end
 
         # Called by the client in this listener's thread, within a poll.
         def partitions_assigned(pairs)

@@ -37,7 +37,9 @@ module Guildhall
         }.freeze
         # Seconds that a producer without a broker takes to close, after it has dropped what it could not deliver.
         CLOSE_GRACE_SECONDS = 0.5
-        private_constant :SHARED, :MAX_MESSAGE_BYTES, :DEFAULTS, :IDEMPOTENCE, :CONFLICTS, :CLOSE_GRACE_SECONDS
+        # How the names of the gems' threads begin that call back.
+        CALLING_BACK = %w[waterdrop.poller# rdkafka.native_kafka#].freeze
+        private_constant :SHARED, :MAX_MESSAGE_BYTES, :DEFAULTS, :IDEMPOTENCE, :CONFLICTS, :CLOSE_GRACE_SECONDS, :CALLING_BACK
 
         # Extends waterdrop's producer: the errors of its methods say what to do.
         module ExplainedErrors
@@ -166,6 +168,9 @@ module Guildhall
             closing.join(Clock.left(deadline, least: CLOSE_GRACE_SECONDS))
             false
           end
+
+          # @return [Boolean] whether what has become of messages is told in it: closing a producer waits for this thread
+          def calls_back?(thread) = thread.name.to_s.start_with?(*CALLING_BACK)
 
           # @param settings [Hash{Symbol,String=>Object}] librdkafka's
           # @return [Hash{Symbol=>Object}] those that any client needs

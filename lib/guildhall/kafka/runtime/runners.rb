@@ -78,15 +78,17 @@ module Guildhall
         end
 
         def start(name)
-          thread = Thread.new do
-            Thread.current.report_on_exception = false
-            work
-            ended = true
-          ensure
-            start(Thread.current.name) unless ended || @given_up
+          @lock.synchronize do # which the thread needs as well: it runs nothing before {#include?} knows it
+            thread = Thread.new do
+              Thread.current.report_on_exception = false
+              work
+              ended = true
+            ensure
+              start(Thread.current.name) unless ended || @given_up
+            end
+            thread.name = name
+            @threads << thread
           end
-          thread.name = name
-          @lock.synchronize { @threads << thread }
         end
 
         def work

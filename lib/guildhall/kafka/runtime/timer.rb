@@ -67,15 +67,17 @@ module Guildhall
 
         # If a job ends the thread (Thread.exit), a new thread continues.
         def start
-          @thread = Thread.new do
-            Thread.current.report_on_exception = false
-            run
-          rescue SignalException => error
-            Thread.main.raise(error)
-          ensure
-            start if @calling && !@closed
+          @lock.synchronize do # which the thread needs as well: it calls nothing before {#include?} knows it
+            @thread = Thread.new do
+              Thread.current.report_on_exception = false
+              run
+            rescue SignalException => error
+              Thread.main.raise(error)
+            ensure
+              start if @calling && !@closed
+            end
+            @thread.name = "guildhall timer"
           end
-          @thread.name = "guildhall timer"
         end
 
         def run
