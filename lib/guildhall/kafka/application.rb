@@ -70,12 +70,13 @@ module Guildhall
         @log = Logging::Log.new(@config, @reachability)
         @instrumentation = Instrumentation.new(Events::NAMES) { |message| @log.report(message) }
         @producers = Producers.new(self, @log)
+        @clean = true # whether the last stop was
+        @starter = nil
         @lock = Mutex.new
         @changed = ConditionVariable.new
         @state = :initialized
-        @clean = true # whether the last stop was
         @advisers = []
-        @runtime = @routed = @own_pool = @on_failure = @starter = @stopper = @reloading = @collector = @at_exit = @workers = nil
+        @runtime = @routed = @own_pool = @on_failure = @stopper = @reloading = @collector = @at_exit = @workers = nil
       end
 
       # Checks settings and routes; nothing is started.

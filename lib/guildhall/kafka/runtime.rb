@@ -135,22 +135,10 @@ module Guildhall
       def decoding(topic) = @decodings.fetch(topic)
 
       # Starts no new work until {#resume}; what is in work is finished, and the membership in the groups goes on.
-      def quiet
-        return if @quiet
-
-        @quiet = true
-        publish("app.quiet")
-        partitions.each(&:quiet)
-      end
+      def quiet = switch_quiet(true, "app.quiet")
 
       # Takes {#quiet} back.
-      def resume
-        return unless @quiet
-
-        @quiet = false
-        publish("app.resumed")
-        partitions.each(&:resume_after_quiet)
-      end
+      def resume = switch_quiet(false, "app.resumed")
 
       # @return [Boolean] whether {#quiet} was called, and not taken back
       def quiet? = @quiet
@@ -188,6 +176,13 @@ module Guildhall
       end
 
       private
+
+      def switch_quiet(quiet, event)
+        return unless @lock.synchronize { (@quiet != quiet).tap { @quiet = quiet } }
+
+        publish(event)
+        partitions.each(&:follow_quiet)
+      end
 
       def background = @lock.synchronize { @background }
 

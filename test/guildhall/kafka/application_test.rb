@@ -98,6 +98,15 @@ class KafkaApplicationTest < GuildhallTest
     assert_equal false, answers.pop(timeout: 20)
   end
 
+  def test_quiet_that_is_taken_back_at_once_leaves_nothing_paused
+    @application.routes.draw { topic("t") { consumer Idle } }
+    @application.start
+    eventually(30) { @application.partitions.any? }
+    @application.instrumentation.subscribe("app.quiet") { @application.resume } # as another thread might
+    @application.quiet
+    assert_equal [false, []], [@application.quiet?, @application.partitions.select(&:paused?)]
+  end
+
   def test_what_could_not_be_started_leaves_nothing_and_can_be_started_again
     idle = Class.new(Idle) # whose periods are asked for when everything else has begun
     @application.routes.draw { topic("t") { consumer idle } }

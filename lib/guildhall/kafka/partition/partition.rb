@@ -100,8 +100,7 @@ module Guildhall
       # Lets the reader take this partition's messages.
       def begin
         @transactions&.open
-        @runtime.quiet? ? quiet : @inbox.update
-        resume_after_quiet unless @runtime.quiet? # that came in between
+        follow_quiet
       end
 
       # @return [Object] what the block returns
@@ -159,14 +158,14 @@ module Guildhall
         @runtime.publish("partition.resumed", topic: @name, partition: @number)
       end
 
-      # No new work until {#resume_after_quiet}, or until the partition is given up.
-      def quiet
-        @runtime.publish("partition.paused", topic: @name, partition: @number, seconds: nil) if @inbox.pause(:quiet)
-      end
-
-      # Takes {#quiet} back, if it was called.
-      def resume_after_quiet
-        @runtime.publish("partition.resumed", topic: @name, partition: @number) if @inbox.resume(:quiet)
+      # No new work while the application is quiet. Any thread.
+      def follow_quiet
+        if (quiet = @runtime.quiet?)
+          @runtime.publish("partition.paused", topic: @name, partition: @number, seconds: nil) if @inbox.pause(:quiet)
+        elsif @inbox.resume(:quiet)
+          @runtime.publish("partition.resumed", topic: @name, partition: @number)
+        end
+        follow_quiet unless @runtime.quiet? == quiet # another thread has changed it, and may have been here before
       end
 
       # What was read already is dropped, and what was said of it no longer counts.

@@ -60,7 +60,8 @@ class KafkaPartitionTest < GuildhallTest
     calls = 0
     kafka = kafka(consumer { (calls += 1) && raise("always") })
     kafka.deliver(0...3).work(1)
-    kafka.partition.quiet
+    kafka.application.quiet = true
+    kafka.partition.follow_quiet
     kafka.partition.resume
     assert kafka.work
     kafka.deliver(3...6)
@@ -74,16 +75,32 @@ class KafkaPartitionTest < GuildhallTest
     paused = ["partition.paused", {topic: "t", partition: 0, seconds: nil}]
     resumed = ["partition.resumed", {topic: "t", partition: 0}]
     assert_empty kafka.application.events, "it was assigned"
-    2.times { partition.quiet }
+    kafka.application.quiet = true
+    2.times { partition.follow_quiet }
     assert_equal [paused], kafka.application.events
-    2.times { partition.resume_after_quiet }
+    kafka.application.quiet = false
+    2.times { partition.follow_quiet }
     assert_equal [paused, resumed], kafka.application.events
     kafka.application.quiet = true
     partition.begin
     assert_equal [paused, resumed, paused], kafka.application.events
     partition.leave(:revoked)
-    partition.quiet
+    partition.follow_quiet
     assert_equal 3, kafka.application.events.size
+  end
+
+  def test_an_application_that_becomes_quiet_while_a_partition_begins_stays_so
+    [1, 2].each do |question|
+      kafka = kafka(consumer { nil })
+      partition = kafka.partition
+      asked = 0
+      kafka.application.define_singleton_method(:quiet?) do
+        asked += 1
+        super().tap { (@quiet = true) && partition.follow_quiet if asked == question } # by another thread, behind the answer
+      end
+      partition.begin
+      assert_predicate partition, :paused?, question
+    end
   end
 
   def test_whether_it_was_sought
