@@ -103,7 +103,7 @@ module Guildhall
         @stopping = true
         now = Clock.now
         @members.each { |members| members.stop(now + 1) }.each { |members| members.join(now + UNDO_SECONDS) }
-        @timer&.close
+        @timer&.close(now)
         @runners&.close(now)
         wait_background(now + 1)
       end
@@ -116,8 +116,8 @@ module Guildhall
         @stopping = true
         @members.each { |members| members.stop(deadline - 1) }
         clean = @members.map { |members| members.join(deadline) }.all?
-        @timer&.close
-        clean = (@runners.nil? || @runners.close(deadline)) && clean
+        clean = @timer.close(deadline) && clean
+        clean = @runners.close(deadline) && clean
         wait_background(deadline) && clean
       end
 

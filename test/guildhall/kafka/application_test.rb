@@ -290,6 +290,24 @@ class KafkaApplicationTest < GuildhallTest
     trap("USR2", previous || "DEFAULT")
   end
 
+  # The timer's thread measures the lag.
+  def test_a_subscriber_that_hangs_does_not_hold_up_the_stop_beyond_its_deadline
+    kafka = @application.config.kafka
+    @application = Guildhall::Kafka::Application.new(lag_interval: 0.02)
+    @application.config.kafka = kafka
+    @application.config.logger = nil
+    measuring = Thread::Queue.new
+    gate = Thread::Queue.new
+    @application.routes.draw { topic("t") { consumer Idle } }
+    @application.instrumentation.subscribe("lag.measured") { (measuring << true) && gate.pop }
+    @application.start
+    assert measuring.pop(timeout: 20)
+    stopper = Thread.new { @application.stop(timeout: 2) }
+    assert_equal false, ended(stopper)
+  ensure
+    gate.close
+  end
+
   def test_a_subscriber_that_raises_anything_breaks_nothing
     kafka = @application.config.kafka
     @application = Guildhall::Kafka::Application.new(lag_interval: 0.02)

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "guildhall/clock"
 require "guildhall/error_boundary"
 
 module Guildhall
@@ -9,7 +10,8 @@ module Guildhall
       class Timer
         Entry = Data.define(:time, :block)
         LONGEST_SECONDS = 86_400 # that the thread sleeps at once: Ruby refuses times that no clock shows
-        private_constant :Entry, :LONGEST_SECONDS
+        WAKE_SECONDS = 0.1 # that the thread has to wake up and end, also past the deadline
+        private_constant :Entry, :LONGEST_SECONDS, :WAKE_SECONDS
 
         # @yieldparam error [Exception] what a block raised
         def initialize(&on_error)
@@ -54,13 +56,18 @@ module Guildhall
           thread.equal?(@thread)
         end
 
-        # What is not due yet will not happen. Blocks until the job at hand has ended, and raises nothing that a job raised.
-        def close
+        # What is not due yet will not happen. Blocks until the job at hand has ended, or kills it at the deadline, and raises nothing that a
+        # job raised.
+        # @param deadline [Float] of the {Clock}
+        # @return [Boolean] whether the job has ended by itself
+        def close(deadline)
           @lock.synchronize do
             @closed = true
             @changed.signal
           end
-          @thread.join
+          ended = @thread.join(Clock.left(deadline, least: WAKE_SECONDS))
+          @thread.kill unless ended
+          !ended.nil?
         end
 
         private

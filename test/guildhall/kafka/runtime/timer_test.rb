@@ -11,8 +11,10 @@ class KafkaTimerTest < GuildhallTest
   end
 
   def teardown
-    @timer.close
+    close(5)
   end
+
+  def close(seconds) = @timer.close(Guildhall::Clock.now + seconds)
 
   def test_blocks_are_called_in_the_order_of_their_times
     @timer.after(1) { @calls << 2 }
@@ -38,7 +40,7 @@ class KafkaTimerTest < GuildhallTest
 
   def test_who_comes_after_it_was_closed_is_told
     assert @timer.after(60) { flunk }
-    @timer.close
+    assert close(5)
     assert_nil @timer.after(0) { flunk }
   end
 
@@ -57,7 +59,19 @@ class KafkaTimerTest < GuildhallTest
     @timer.after(0.01) { @calls << true }
     assert @calls.pop(timeout: 5)
     assert_equal [NotImplementedError, LoadError], [@errors.pop.class, @errors.pop.class]
-    @timer.close
+    assert close(5)
+  end
+
+  def test_closing_waits_for_the_job_at_hand_until_the_deadline
+    gate = Thread::Queue.new
+    2.times do |index|
+      timer = Guildhall::Kafka::Runtime::Timer.new
+      timer.after(0) { (@calls << true) && gate.pop }
+      assert @calls.pop(timeout: 5)
+      gate << true if index.zero?
+      assert_equal index.zero?, timer.close(Guildhall::Clock.now + (index.zero? ? 5 : 0))
+    end
+    eventually { gate.num_waiting.zero? }
   end
 
   def test_a_job_that_ends_its_thread_has_a_successor
