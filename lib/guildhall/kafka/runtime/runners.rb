@@ -9,12 +9,12 @@ module Guildhall
       # come first served, but what is urgent goes first. A thread that is ended, by a `run` or by anybody else, is replaced.
       class Runners
         TIME_SLICE_SECONDS = 0.01 # after which a runner lets other threads have their turn before it takes the next job
-        private_constant :TIME_SLICE_SECONDS
+        KILL_SECONDS = 1 # that all threads together have to end when they are killed
+        private_constant :TIME_SLICE_SECONDS, :KILL_SECONDS
 
         # @param count [Integer] threads
-        # @param name [String] what the threads are called
         # @yieldparam error [Exception] what a `run` raised: it should not
-        def initialize(count, name: "guildhall runner", &on_error)
+        def initialize(count, &on_error)
           @jobs = []
           @urgent = []
           @lock = Mutex.new
@@ -23,7 +23,7 @@ module Guildhall
           @busy = 0
           @on_error = on_error
           @threads = []
-          count.times { |index| start("#{name} #{index + 1}") }
+          count.times { |index| start("guildhall runner #{index + 1}") }
         end
 
         def push(job, urgent: false)
@@ -48,7 +48,7 @@ module Guildhall
           @lock.synchronize { @jobs.size + @urgent.size }
         end
 
-        # Ends the threads once they have run what was pushed, or kills them at the deadline.
+        # Ends the threads once they have run what was pushed, or kills them at the deadline, and waits a second at most for that.
         # @param deadline [Float] of the monotonic clock, in seconds
         # @return [Boolean] whether all of them ended by themselves
         def close(deadline)
@@ -73,7 +73,8 @@ module Guildhall
 
         def give_up
           @given_up = true
-          alive.each(&:kill).each { |thread| thread.join(1) }
+          limit = Clock.now + KILL_SECONDS
+          alive.each(&:kill).each { |thread| thread.join(Clock.left(limit)) }
           false
         end
 
@@ -87,6 +88,7 @@ module Guildhall
               start(Thread.current.name) unless ended || @given_up
             end
             thread.name = name
+            @threads.delete(Thread.current) # which it replaces
             @threads << thread
           end
         end

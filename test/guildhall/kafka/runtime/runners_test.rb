@@ -51,6 +51,13 @@ class KafkaRunnersTest < GuildhallTest
     assert_instance_of Guildhall::TaskError, @errors.pop
   end
 
+  def test_a_runner_that_was_replaced_is_forgotten
+    3.times { @runners.push(Job.new(-> { Thread.exit })) }
+    eventually { @errors.size == 3 && @runners.busy.zero? }
+    eventually { Thread.list.count { |thread| @runners.include?(thread) } == 2 }
+    assert_equal 2, @runners.instance_variable_get(:@threads).size
+  end
+
   def test_a_runner_that_is_killed_while_it_waits_is_replaced
     threads = Thread.list.select { |thread| @runners.include?(thread) }
     eventually { threads.all?(&:stop?) }
@@ -74,6 +81,25 @@ class KafkaRunnersTest < GuildhallTest
     5.times { |index| @runners.push(Job.new(-> { done << index })) }
     assert @runners.close(now + 5)
     assert_equal 5, done.size
+  end
+
+  def test_closing_does_not_wait_longer_for_several_that_cannot_be_killed
+    runners = Guildhall::Kafka::Runtime::Runners.new(6)
+    gate = Thread::Queue.new
+    6.times do
+      runners.push(Job.new(lambda do
+        sleep
+      ensure
+        gate.pop
+      end))
+    end
+    eventually { runners.busy == 6 }
+    began = now
+    refute runners.close(began)
+    assert_operator now - began, :<, 4
+  ensure
+    gate.close
+    eventually { Thread.list.none? { |thread| runners.include?(thread) } }
   end
 
   def test_closing_ends_what_does_not_end
