@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "guildhall/clock"
+require "guildhall/error_boundary"
 require_relative "health"
 require_relative "probes"
 
@@ -90,7 +91,7 @@ module Guildhall
 
         @application.failure ? 1 : 0
       ensure
-        @watchers.each(&:stop)
+        @watchers.each { |watcher| ErrorBoundary.run(->(raised) { @application.error(raised, "server") }) { watcher.stop } }
         Signals.restore(previous)
       end
 

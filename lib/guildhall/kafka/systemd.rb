@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "guildhall/error_boundary"
 require "guildhall/soft_dependency"
 
 module Guildhall
@@ -32,15 +33,11 @@ module Guildhall
       end
 
       # Sends what is due; call it from a loop of your own instead of {#start}. Does not block. What systemd has not received is sent again
-      # the next time; the first failure of a series is an event `error.occurred`.
+      # the next time; the first failure of a series, whatever has failed, is an event `error.occurred`.
       # @return [Float, nil] seconds after which it has to be called again; nil: never
       def tell
-        @ready ||= @health.ready.ok? && notify(:ready)
-        return POLL_SECONDS unless @ready
-        return unless ::SdNotify.watchdog?
-
-        notify(:watchdog) if @health.live.ok?
-        Integer(ENV.fetch("WATCHDOG_USEC")).fdiv(MICROSECONDS) / 2 # systemd ends a process that is silent for twice as long
+        ErrorBoundary.run(method(:report)) { return send_due }
+        POLL_SECONDS
       end
 
       def stop
@@ -50,15 +47,28 @@ module Guildhall
 
       private
 
+      def send_due
+        @ready ||= @health.ready.ok? && notify(:ready)
+        return POLL_SECONDS unless @ready
+        return unless ::SdNotify.watchdog?
+
+        notify(:watchdog) if @health.live.ok?
+        Integer(ENV.fetch("WATCHDOG_USEC")).fdiv(MICROSECONDS) / 2 # systemd ends a process that is silent for twice as long
+      end
+
       # @return [Boolean] whether systemd has received it
       def notify(message)
         ::SdNotify.public_send(message)
         @reported = false
         true
       rescue ::SdNotify::NotifyError => error
+        report(error)
+        false
+      end
+
+      def report(error)
         @application.error(error, "systemd") unless @reported
         @reported = true
-        false
       end
     end
   end

@@ -193,6 +193,27 @@ class HealthTest < GuildhallTest
     end
   end
 
+  # Systemd ends the process then, and the log says why.
+  def test_systemd_health_that_raises_is_reported_and_asked_again
+    errors = Thread::Queue.new
+    @application.instrumentation.subscribe("error.occurred") { |event| errors << event.payload[:error].message }
+    Dir.mktmpdir do |folder|
+      socket = Socket.new(:UNIX, :DGRAM).tap { |one| one.bind(Addrinfo.unix(File.join(folder, "notify"))) }
+      with_environment("NOTIFY_SOCKET" => File.join(folder, "notify"), "WATCHDOG_USEC" => "100000") do
+        raising = true
+        @health.define_singleton_method(:live) { raising ? raise(NotImplementedError, "no answer") : super() }
+        systemd = Guildhall::Kafka::Systemd.new(@application, @health).start
+        assert_equal "no answer", errors.pop(timeout: 10)
+        raising = false
+        assert_equal %w[READY=1 WATCHDOG=1], Array.new(2) { socket.wait_readable(10) && socket.recv(100) }
+        assert_empty errors
+      ensure
+        systemd&.stop
+        socket.close
+      end
+    end
+  end
+
   private
 
   def stalled(action)

@@ -4,6 +4,7 @@ require "socket"
 require "tmpdir"
 require "test_helper"
 require "guildhall/json"
+require "guildhall/kafka"
 
 # Runs a server of an application that consumes nothing; what it does it writes down.
 class KafkaServerTest < GuildhallTest
@@ -132,6 +133,20 @@ class KafkaServerTest < GuildhallTest
     ensure
       socket&.close
     end
+  end
+
+  # In this process.
+  def test_a_watcher_that_cannot_be_stopped_does_not_keep_the_others
+    events = []
+    application = Guildhall::Kafka::Application.new
+    application.define_singleton_method(:start) { |**| events << :started }
+    application.define_singleton_method(:error) { |error, type| events << [type, error.message] }
+    application.config.logger = nil
+    server = Guildhall::Kafka::Server.new(application, warm_up: false, signals: Thread::Queue.new.push(:stop))
+    watchers = [-> { raise "no" }, -> { events << :stopped }].map { |stop| Struct.new(:block) { def stop = block.call }.new(stop) }
+    server.define_singleton_method(:start_watchers) { @watchers.concat(watchers) }
+    assert_equal 0, server.run
+    assert_equal [:started, ["server", "no"], :stopped], events
   end
 
   def test_a_failure_ends_it_with_status_1
