@@ -72,6 +72,7 @@ module Guildhall
         @producers = Producers.new(self, @log)
         @clean = true # whether the last stop was
         @starter = nil
+        # For the state, and for what is made when it is first needed. Other locks may be held when it is taken, none is taken then.
         @lock = Mutex.new
         @changed = ConditionVariable.new
         @state = :initialized
@@ -95,7 +96,7 @@ module Guildhall
         validate_gems(consumed)
         Runtime.decodings(self, consumed)
       ensure
-        close_own_pool(1) unless started?
+        close_own_pool(1, at_rest: true)
       end
 
       # Starts to consume, in threads of its own; returns at once. After {#stop} it can be started again, with the same settings. If {#stop}
@@ -239,7 +240,7 @@ module Guildhall
 
       # @!visibility private
       # @return [Guildhall::Pool] made when it is first needed
-      def pool = @config.pool || (@own_pool ||= Pool.new(workers: @workers))
+      def pool = @config.pool || @lock.synchronize { @own_pool ||= Pool.new(workers: @workers) }
 
       # @!visibility private
       # @return [Integer, nil] worker Ractors of the application's own pool; nil: as many as pay off
@@ -417,12 +418,14 @@ module Guildhall
         become(:initialized, :starting) || become(:stopped, :stopping)
       end
 
-      # Starts the metrics, the first time.
+      # Starts the metrics, the first time: with two collectors each figure would count double.
       def measure
-        return if @collector || @config.metrics.empty?
+        @lock.synchronize do
+          next if @collector || @config.metrics.empty?
 
-        require_relative "metrics/collector"
-        @collector = Metrics::Collector.new(self, @config.metrics.dup).attach
+          require_relative "metrics/collector"
+          @collector = Metrics::Collector.new(self, @config.metrics.dup).attach
+        end
       end
 
       def ask_advisers
@@ -440,15 +443,15 @@ module Guildhall
       # A script that ends, or raises, without a stop: librdkafka's threads must not call into a Ruby that is gone.
       def stop_at_exit
         owner = Process.pid
-        return if @at_exit == owner
+        return if @lock.synchronize { (@at_exit == owner).tap { @at_exit = owner } }
 
-        @at_exit = owner
         at_exit { stop(timeout: EXIT_TIMEOUT_SECONDS) if (started? || @producers.open?) && Process.pid == owner }
       end
 
-      def close_own_pool(timeout)
-        @own_pool&.shutdown(timeout:)
-        @own_pool = nil
+      # @param at_rest [Boolean] whether it is left to an application that has been started meanwhile
+      def close_own_pool(timeout, at_rest: false)
+        pool = @lock.synchronize { @own_pool.tap { @own_pool = nil } if stopped? || !at_rest }
+        pool&.shutdown(timeout:)
       end
 
       # In a thread of its own, so that an interruption of the waiting thread does not interrupt the stop.
@@ -456,7 +459,10 @@ module Guildhall
         return stop_running(deadline) if become(:stopping, :running) { @stopper = Thread.current }
 
         become(:stopping, :starting) # {#start} notices it, and ends what it has begun
-        wait_stopped(Clock.left(deadline)) && @producers.close(deadline) && @clean
+        return false unless wait_stopped(Clock.left(deadline))
+
+        close_own_pool(Clock.left(deadline, least: 1), at_rest: true)
+        @producers.close(deadline) && @clean
       end
 
       def stop_running(deadline)

@@ -189,6 +189,21 @@ class KafkaApplicationTest < GuildhallTest
     end
   end
 
+  def test_threads_that_need_the_pool_at_once_get_the_same_one
+    pools = at_once(Guildhall::Pool, :new) { @application.pool }
+    assert_same(*pools)
+    assert @application.stop # which was never started
+    refute_same pools.first, @application.pool
+  end
+
+  def test_metrics_that_are_begun_twice_at_once_count_once
+    recorded = []
+    @application.config.metrics = [Class.new { define_method(:record) { |metric, *| recorded << metric.name } }.new]
+    at_once(@application.config.metrics, :dup) { @application.send(:measure) }
+    @application.error(RuntimeError.new("no"), "test")
+    assert_equal ["errors"], recorded
+  end
+
   def test_only_the_first_process_of_a_swarm_says_what_is_true_of_all
     [nil, 1, 2].each do |number|
       application = Guildhall::Kafka::Application.new
@@ -364,6 +379,19 @@ class KafkaApplicationTest < GuildhallTest
     yield starter, gate
   ensure
     gate.close
+  end
+
+  # Two threads call the block; where it calls a method of the object, it waits until both threads wait, be it for each other.
+  # @return [Array<Object>] what the block returned
+  def at_once(object, method)
+    gate = Thread::Queue.new
+    object.define_singleton_method(method) { |*arguments, **keywords| gate.pop || super(*arguments, **keywords) }
+    threads = Array.new(2) { Thread.new { yield } }
+    eventually { threads.all?(&:stop?) }
+    gate.close
+    threads.map { |thread| ended(thread) }
+  ensure
+    object.singleton_class.remove_method(method)
   end
 
   # @return [Object] what the thread's block returned
