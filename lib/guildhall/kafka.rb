@@ -88,7 +88,7 @@ module Guildhall
         application.producer
       end
 
-      # (see Application#each_message)
+      # (see Application::Queries#each_message)
       def each_message(...)
         application.each_message(...)
       end

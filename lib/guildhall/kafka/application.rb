@@ -13,19 +13,14 @@ require_relative "logging/log"
 require_relative "runtime"
 require_relative "application/clients"
 require_relative "application/producers"
+require_relative "application/queries"
 require_relative "application/validation"
-require_relative "broker/iterator"
-require_relative "broker/lag"
-require_relative "broker/parked_keys"
-require_relative "broker/replay"
-require_relative "broker/topic_creation"
-require_relative "scheduling/state"
-require_relative "scheduling/task"
+require_relative "scheduling/tasks"
 
 module Guildhall
   module Kafka
-    # Settings and routes, what is asked of the brokers with them, and the start and the stop of a {Runtime}, which consumes. One of them is
-    # the process's, behind `Guildhall::Kafka`; tests may have others. Belongs to the main Ractor; its methods may be called by any thread.
+    # Settings and routes, and the start and the stop of a {Runtime}, which consumes with them. One of them is the process's, behind
+    # `Guildhall::Kafka`; tests may have others. Belongs to the main Ractor; its methods may be called by any thread.
     class Application
       extend Forwardable
 
@@ -58,6 +53,24 @@ module Guildhall
       def_delegator :@clients, :settings, :client_settings
       # @!visibility private
       def_delegator :@clients, :together, :topics_by_client
+      # @!method lag(groups: nil, topics: nil)
+      #   @see Queries#lag
+      # @!method parked_keys(groups: nil, topics: nil)
+      #   @see Queries#parked_keys
+      # @!method dead_letters(name)
+      #   @see Queries#dead_letters
+      # @!method each_message(topic, from: :earliest, until: :end, partitions: nil, deserializer: nil)
+      #   @see Queries#each_message
+      def_delegators :@queries, :lag, :parked_keys, :dead_letters, :each_message
+      # @!method scheduled_tasks
+      #   @see Scheduling::Tasks#statuses
+      def_delegator :@tasks, :statuses, :scheduled_tasks
+      # @!method switch_task(name, enabled)
+      #   @see Scheduling::Tasks#switch
+      def_delegator :@tasks, :switch, :switch_task
+      # @!method run_task(name)
+      #   @see Scheduling::Tasks#run
+      def_delegator :@tasks, :run, :run_task
 
       # @param numbers [Hash{Symbol=>Numeric}] as for {Runtime#initialize}, for tests: nobody else has to change them
       def initialize(**numbers)
@@ -65,6 +78,8 @@ module Guildhall
         @config = Config.new
         @routes = Routing::Routes.new(@config)
         @clients = Clients.new(@config)
+        @queries = Queries.new(self, @clients)
+        @tasks = Scheduling::Tasks.new(self)
         diagnosis = Reachability::TLSDiagnosis.new { |broker| @clients.connecting_to(broker, [*@routed]) }
         @reachability = Reachability::Brokers.new(diagnosis) { |name, **payload| publish(name, **payload) }
         @log = Logging::Log.new(@config, @reachability)
@@ -255,103 +270,6 @@ module Guildhall
         publish("error.occurred", error:, message: Redaction.message(error, messages: @config.messages_of_errors?), type:, **payload)
       end
 
-      # How far the groups are behind, as the broker knows it, without topics that are read without a group; whether this
-      # application runs does not matter. Blocks for the brokers' answers.
-      # @param groups [Array<String>, nil] only these consumer groups; nil: all
-      # @param topics [Array<String>, nil] only these topics; nil: all
-      # @return [Broker::Answer] of {Broker::Lag::Row}s: an Array; `problems` says which topics and partitions could not be asked, and why
-      # @raise [ConfigurationError] listing every error
-      # @raise [UnreachableError] where nothing could be asked: no broker answers, or (AuthenticationError) they refuse the credentials
-      def lag(groups: nil, topics: nil)
-        ask(groups, topics) { |settings, some| Broker::Lag.new(settings, some).answer }
-      end
-
-      # Which keys the groups have parked, of routes with `ordering :key`, as far as their members have committed it: the messages
-      # that were passed over, of parked keys and, for a moment, those that are in work. Blocks for the brokers' answers.
-      # @param groups [Array<String>, nil] as for {#lag}
-      # @return [Broker::Answer] of {Broker::ParkedKeys::Row}s, as for {#lag}
-      # @raise [ConfigurationError] listing every error
-      # @raise [UnreachableError] as for {#lag}
-      def parked_keys(groups: nil, topics: nil)
-        ask(groups, topics, :ordering) { |settings, some| Broker::ParkedKeys.new(settings, some).answer }
-      end
-
-      # Opens a dead letter topic, to look through it or to replay it. Whether this application runs does not matter.
-      # @yieldparam dead_letters [Broker::DeadLetters] closed when the block ends
-      # @return [Object] what the block returns
-      # @raise [Guildhall::ArgumentError] where there is no such topic
-      # @raise [ConfigurationError] listing every error
-      # @raise [KafkaError]
-      def dead_letters(name)
-        validate!
-        open_log
-        dead_letters = Broker::DeadLetters.new(name, @config)
-        yield dead_letters
-      ensure
-        dead_letters&.close
-      end
-
-      # The messages of a topic, in order within each partition, without a consumer group: nothing is committed, and no member of any
-      # group notices. Blocks while it waits for messages; leave it by `break`. Any thread of the main Ractor.
-      # @param from [Integer, Symbol, Time] where to begin in each partition: an offset, :earliest, :latest, the first message at or
-      #   after a Time; -10: with the last ten messages, which are read to be counted
-      # @param until [Integer, Symbol, Time, nil] the offset, or the time, to stop before; :end: what is there now; nil: never
-      # @param partitions [Array<Integer>, Integer, nil] nil: all
-      # @param deserializer [#call, nil] nil: as the topic's route says, or none
-      # @return [nil, Enumerator] without a block, an Enumerator, which may be `lazy`
-      # @raise [Guildhall::ArgumentError] where there is no such topic, and for arguments that mean nothing
-      # @raise [ConfigurationError] listing every error of the settings
-      # @raise [KafkaError] also where a partition that is asked for has no leader
-      def each_message(topic, from: :earliest, until: :end, partitions: nil, deserializer: nil, &block)
-        til = binding.local_variable_get(:until) # which Ruby takes for a keyword of its own
-        range = Broker::OffsetRange.new(from, til)
-        unless block
-          arguments = {from:, until: til, partitions:, deserializer:}
-          return Enumerator.new { |messages| each_message(topic, **arguments) { |message| messages << message } }
-        end
-
-        iterator(topic.to_s, deserializer, partitions && [*partitions], range).each(&block)
-        nil
-      end
-
-      # All tasks of the routes, and what became of them. Blocks for the brokers' answers.
-      # @raise [ConfigurationError] listing every error
-      # @raise [KafkaError]
-      def scheduled_tasks
-        validate!.select(&:scheduled_tasks).flat_map do |topic|
-          state = schedule_state(topic)
-          topic.scheduled_tasks.map do |task|
-            Scheduling::Status.new(task:, topic:, enabled: state.enabled?(task.name), run: state.run(task.name))
-          end
-        end
-      end
-
-      # The process that has the schedule's partition runs the task no more, or again. Due times that pass meanwhile are not made up
-      # for. Blocks until a broker has it.
-      # @raise [Guildhall::ArgumentError] where there is no such task
-      # @raise as `produce_sync`
-      def switch_task(name, enabled)
-        topic, = find_task(name)
-        open_log
-        settings = client_settings(topic)
-        # A topic that a broker creates by itself is not compacted, and would forget this.
-        created = Broker::TopicCreation.new(settings, [topic]) { |error, _| raise error }.run
-        raise UnreachableError.at(settings, Broker::Librdkafka::TIMED_OUT, "it was asked for topics") unless created
-
-        key, payload = Scheduling::State.switch_record(name, enabled)
-        producer.produce_sync(topic: topic.name, partition: 0, key:, payload:)
-        nil
-      end
-
-      # Runs a task in the calling thread, now; its due times stay as they are.
-      # @raise [Guildhall::ArgumentError] where there is no such task
-      # @raise what the task raises
-      def run_task(name)
-        _, task = find_task(name)
-        task.call(Time.now.to_i)
-        nil
-      end
-
       private
 
       def new_runtime(topics) = Runtime.new(self, topics, @routed, **@numbers)
@@ -478,56 +396,6 @@ module Guildhall
       end
 
       def stopped? = %i[stopped initialized].include?(@state)
-
-      # @param having [Symbol] only topics whose routes say that
-      def ask(groups, topics, having = :itself)
-        open_log
-        chosen = Routing::RouteSelection.new(groups:, topics:).choose(validate!).reject(&:assigned).select(&having)
-        Broker::Answer.merge(answers(@clients.together(chosen)) { |some| yield client_settings(some.first), some })
-      end
-
-      # The groups of one application may be at several clusters, of which one may be out of reach.
-      def answers(groups)
-        errors = []
-        answers = groups.map do |some|
-          yield some
-        rescue UnreachableError => error
-          errors << error
-          Broker::Answer.new([], [Broker::Problem.new(group: some.first.group, topic: nil, partitions: nil, error:)])
-        end
-        raise errors.first if errors.any? && errors.size == groups.size
-
-        answers
-      end
-
-      def iterator(name, deserializer, partitions, range)
-        @config.validate!
-        open_log
-        route = iterated(name, deserializer)
-        settings = client_settings(route).merge("group.id": "#{@config.client_id}.each_message")
-        Broker::Iterator.new(route, settings, @config, partitions, range) { pool }
-      end
-
-      # The topic's route where there is one, else one for this alone.
-      def iterated(name, deserializer)
-        route = @routes.topics.find { |topic| topic.match?(name) } || Routing::TopicBuilder.new(name, @config.group_id, Config::Errors.new).build
-        route = route.with(deserializer:) if deserializer
-        route.with(name:)
-      end
-
-      def schedule_state(topic)
-        Scheduling::State.new.tap do |state|
-          each_message(topic.name, partitions: 0) { |message| state.read(message) }
-        rescue UnknownTopicError
-          nil # no process has run yet
-        end
-      end
-
-      def find_task(name)
-        tasks = validate!.select(&:scheduled_tasks).flat_map { |topic| topic.scheduled_tasks.map { |task| [topic, task] } }
-        tasks.find { |_, task| task.name == name } or
-          raise Guildhall::ArgumentError, "there is no task #{name.inspect}#{Suggestion.for(name, tasks.map { |_, task| task.name })}"
-      end
     end
   end
 end

@@ -18,8 +18,8 @@ module Guildhall
     # One run of an application: the members of its groups, the threads that run consumers, the timer, and what the run has come to.
     # {Application#start} makes it; after {Application#stop} nothing of it goes on, and the next start makes another one.
     #
-    # Listeners and partitions know their run, not the application. A partition asks it for ten things: {#config}, {#runners}, {#timer},
-    # {#backpressure}, {#contention}, {#decoding}, {#consumer_class}, the producers, {#in_background}, {#quiet?}; and tells it what
+    # Listeners and partitions know their run, not the application. A partition asks it for {#config}, {#runners}, {#timer},
+    # {#backpressure}, {#contention}, {#decoding}, {#consumer_class}, the producers, {#in_background} and {#quiet?}, and tells it what
     # happens. `Testing::Offline::Runtime` does the same without threads and brokers.
     class Runtime
       extend Forwardable
@@ -232,7 +232,7 @@ module Guildhall
         @timer.every(Reachability::Registries::CHECK_SECONDS) { @registries.check } if @registries.any?
       end
 
-      # Later, for topics that are missing are being created, and what runs for a moment only needs no check.
+      # Not at once: missing topics are still being created, and a process that runs briefly needs no check.
       def check_soon
         @timer.after(CHECK_AFTER_SECONDS) do
           in_background { ErrorBoundary.run(->(raised) { error(raised, "advise") }) { check_targets } }

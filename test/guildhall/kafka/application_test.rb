@@ -383,10 +383,10 @@ class KafkaApplicationTest < GuildhallTest
 
   # Two threads call the block; where it calls a method of the object, it waits until both threads wait, be it for each other.
   # @return [Array<Object>] what the block returned
-  def at_once(object, method)
+  def at_once(object, method, &block)
     gate = Thread::Queue.new
     object.define_singleton_method(method) { |*arguments, **keywords| gate.pop || super(*arguments, **keywords) }
-    threads = Array.new(2) { Thread.new { yield } }
+    threads = Array.new(2) { Thread.new(&block) }
     eventually { threads.all?(&:stop?) }
     gate.close
     threads.map { |thread| ended(thread) }

@@ -146,7 +146,7 @@ class KafkaServerTest < GuildhallTest
     watchers = [-> { raise "no" }, -> { events << :stopped }].map { |stop| Struct.new(:block) { def stop = block.call }.new(stop) }
     server.define_singleton_method(:start_watchers) { @watchers.concat(watchers) }
     assert_equal 0, server.run
-    assert_equal [:started, ["server", "no"], :stopped], events
+    assert_equal [:started, %w[server no], :stopped], events
   end
 
   def test_a_failure_ends_it_with_status_1

@@ -56,8 +56,8 @@ module Guildhall
           thread.equal?(@thread)
         end
 
-        # What is not due yet will not happen. Blocks until the job at hand has ended, or kills it at the deadline, and raises nothing that a
-        # job raised.
+        # What is not due yet will not happen. Blocks until the job at hand has ended, or kills it at the deadline. What a job has raised is
+        # not raised here.
         # @param deadline [Float] of the {Clock}
         # @return [Boolean] whether the job has ended by itself
         def close(deadline)
