@@ -77,6 +77,8 @@ bool guildhall_fair_queue_has_room(const guildhall_fair_queue *queue, size_t pay
 
 bool guildhall_fair_queue_push(guildhall_fair_queue *queue, guildhall_batch *batch)
 {
+    if (atomic_load(&batch->parallel)) return true; /* several of its readers came to spread it */
+    if (guildhall_batch_complete(batch)) return false; /* it would never be taken off those in flight */
     batch->lined_up_at = batch->measured_at = guildhall_now();
     batch->measured_done = atomic_load(&batch->done);
     double work = batch->decision == GUILDHALL_PARALLEL_FORCED ? 0 : guildhall_batch_cost(batch) * (double)batch->size;

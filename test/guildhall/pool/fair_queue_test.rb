@@ -82,6 +82,20 @@ class PoolFairQueueTest < GuildhallTest
     assert_equal %w[B9 A9], order([push("b", "b9"), push("a", "a9")]), "sources that come back are last"
   end
 
+  # Two readers of one deferred batch may both come to spread it.
+  def test_a_batch_is_in_line_once_and_not_when_it_is_complete
+    batches = [push("a", "a1"), push("a", "a2")]
+    assert_equal true, @queue.push(batches.first)
+    assert_equal [2, 2, [["a", 2]]], [@queue.batches, @queue.payloads, @queue.depths]
+    assert_equal %w[A1 A2], order(batches)
+    assert @queue.wait_until_drained(0)
+    done = Guildhall::Pool::Batch.build(@queue, @runnable, %w[x], nil, false, true, nil, 1, nil, 1)
+    done.help(nil)
+    assert_equal false, @queue.push(done)
+    assert_equal 0, @queue.batches
+    assert @queue.wait_until_drained(0)
+  end
+
   def test_a_weighty_source_has_several_slices_a_turn
     batches = %w[a1 a2 a3].map { |name| push("a", name, weight: 2) } + %w[b1 b2].map { |name| push("b", name) }
     assert_equal %w[A1 A2 B1 A3 B2], order(batches)

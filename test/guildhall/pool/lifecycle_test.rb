@@ -60,6 +60,25 @@ class PoolLifecycleTest < GuildhallTest
     assert_equal "#{[%w[A B], 0.01, %w[C]] * 2}\ntrue\n", out
   end
 
+  # Whoever starts the workers holds a lock, and gives up the GVL; meanwhile the others come to push the batch, too, or run it.
+  def test_a_batch_that_several_readers_spread_is_given_to_workers_once
+    pool = Guildhall::Pool.new(workers: 1)
+    futures = Array.new(2) { pool.dispatch(%w[a b], Upcase, parallel: false, source: 1) }
+    starting = pool.instance_variable_get(:@supervisor).instance_variable_get(:@lock)
+    readers = starting.synchronize do
+      threads = futures.flat_map { |future| Array.new(2) { Thread.new { pool.parallelize(future.instance_variable_get(:@batch)) } } }
+      eventually { threads.all?(&:stop?) }
+      assert_equal %w[A B], futures.last.value
+      threads
+    end
+    assert(readers.all? { |thread| thread.join(10) })
+    assert_equal %w[A B], futures.first.value(timeout: 10)
+    assert pool.drain(timeout: 5)
+    assert_predicate futures.last, :deferred?
+  ensure
+    pool.shutdown
+  end
+
   # The queue that counts it in flight is not the one that would count it done.
   def test_a_batch_of_before_a_rest_stays_with_its_reader
     pool = Guildhall::Pool.new(workers: 1)
