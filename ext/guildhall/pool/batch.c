@@ -210,6 +210,17 @@ bool guildhall_batch_spreads(guildhall_batch *batch)
            guildhall_cost_spreads(pool_batch_cost_of_batches(batch));
 }
 
+void guildhall_batch_leave_to_workers(guildhall_batch *batch, _Atomic bool *flag)
+{
+    atomic_store(flag, true);
+    atomic_store(&batch->reader_only, false);
+}
+
+static bool pool_batch_left_to_workers(const guildhall_batch *batch)
+{
+    return atomic_load(&batch->suspicious) || atomic_load(&batch->abandoned);
+}
+
 /* Its reader goes on alone, or no longer. Trying that out must not take more than a share of the time that is left. */
 static void pool_batch_change_way(guildhall_batch *batch, const guildhall_cost *cost)
 {
@@ -233,9 +244,9 @@ void guildhall_batch_measure(guildhall_batch *batch)
 {
     size_t done = atomic_load(&batch->done), payloads = done > batch->measured_done ? done - batch->measured_done : 0;
     bool parallel = atomic_load(&batch->parallel), reader_only = atomic_load(&batch->reader_only);
-    if (!guildhall_decision_may_change(batch->decision) || payloads == 0) return;
-    if (!batch->reading || atomic_load(&batch->abandoned)) return; /* it is the workers' */
-    pool_batch_read_ahead(batch);
+    if (!guildhall_decision_may_change(batch->decision) || payloads == 0 || !batch->reading) return;
+    pool_batch_read_ahead(batch); /* other threads may run: the supervisor's, say */
+    if (pool_batch_left_to_workers(batch)) return;
     int64_t now = guildhall_now(), ns = now - batch->measured_at;
     guildhall_cost *cost = pool_batch_cost_of_batches(batch);
     bool failing = atomic_load(&batch->failed) > done / 2;

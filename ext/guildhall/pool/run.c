@@ -156,7 +156,7 @@ static void pool_run_release(run *r, bool ends)
     bool native = r->batch->runnable->decoder && NIL_P(r->batch->runnable->rest);
     ends = ends && !native;
     if (r->mark) guildhall_batch_release(r->batch, r->next, r->mark, again || ends ? GUILDHALL_SLOT_AGAIN : GUILDHALL_SLOT_UNSET);
-    if (r->mark && again && ends) atomic_store(&r->batch->suspicious, true);
+    if (r->mark && again && ends) guildhall_batch_leave_to_workers(r->batch, &r->batch->suspicious);
     guildhall_batch_rewind(r->batch, r->skipped < r->next ? r->skipped : r->next);
     guildhall_batch_notify(r->batch, r->notified, r->next);
 }

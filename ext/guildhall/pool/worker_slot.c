@@ -165,7 +165,7 @@ static VALUE pool_worker_slot_recover(VALUE self, VALUE last_chance)
     if (position != GUILDHALL_NO_POSITION) {
         VALUE mark = atomic_load(&worker->mark);
         if (!RTEST(last_chance) && batch->retry && mark != GUILDHALL_SLOT_RUNNING_AGAIN) {
-            atomic_store(&batch->suspicious, true);
+            guildhall_batch_leave_to_workers(batch, &batch->suspicious);
             guildhall_batch_release(batch, position, mark, GUILDHALL_SLOT_AGAIN);
         } else if (guildhall_batch_publish(batch, position, mark, guildhall_task_lost("fatal", position), true)) {
             guildhall_batch_notify(batch, position, position + 1);
@@ -190,8 +190,7 @@ static VALUE pool_worker_slot_abandon(VALUE self, VALUE index, VALUE since, VALU
     bool abandoned = same && guildhall_batch_publish(batch, position, atomic_load(&worker->mark), failure, true);
     if (abandoned) {
         atomic_store(&worker->retired, true);
-        atomic_store(&batch->abandoned, true);
-        atomic_store(&batch->reader_only, false);
+        guildhall_batch_leave_to_workers(batch, &batch->abandoned);
         pool_worker_slot_count_out(worker);
         if (atomic_load(&worker->exited)) guildhall_fair_queue_leave_slice(worker); /* it may not have seen that */
         guildhall_batch_notify(batch, position, position + 1);

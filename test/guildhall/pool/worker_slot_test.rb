@@ -39,6 +39,19 @@ class PoolWorkerSlotTest < GuildhallTest
     end
   end
 
+  # Ends its thread at its gate; other payloads take a moment, in the main Ractor only.
+  module Doomed
+    REACHED, OPENED = Array.new(2) { Thread::Queue.new }
+
+    def self.call(payload)
+      return sleep(0.0002) && payload unless payload == "die"
+
+      REACHED << true
+      OPENED.pop
+      Thread.exit
+    end
+  end
+
   def setup
     @queue = Guildhall::Pool::FairQueue.build(10, 2)
     @queue.target_worker_count = 2
@@ -70,6 +83,32 @@ class PoolWorkerSlotTest < GuildhallTest
     3.times { worker.last.join unless mine.complete? } # nothing is known of what it costs: a payload a slice
     assert_predicate mine, :complete?
     assert_equal "die", mine.at(0, nil)
+  end
+
+  # In a trial the comparison has left the rest to the reader, which may not run what a worker died of.
+  def test_a_worker_that_dies_of_a_batch_that_its_reader_runs_alone_leaves_it_to_workers
+    mine = batch(["die"] + (["x"] * 4000), Doomed, slice: 1)
+    mine.decide(true)
+    @queue.push(mine)
+    dead, thread = worker
+    assert Doomed::REACHED.pop(timeout: 10)
+    other = slot
+    reader_alone = -> { @queue.costs.any? { |_, _, payloads, *, spread| payloads.positive? && !spread } }
+    3000.times { break if reader_alone.call || !other.take || other.work || !mine.wait(nil, 0, 0) }
+    assert reader_alone.call, "no trial has begun"
+    Doomed::OPENED << true
+    thread.join
+    assert_equal 0, dead.recover(nil)
+    2.times do
+      refute mine.help?(nil, true), "it would look again and again"
+      mine.wait(nil, 0, 0) # measures
+    end
+    taking = Thread.new { other.take }
+    assert taking.join(10), "no worker gets it"
+    assert taking.value
+  ensure
+    @queue.close
+    taking&.join
   end
 
   def test_a_waiter_for_the_end_is_woken_by_the_last_payload_and_the_last_worker
