@@ -213,12 +213,14 @@ module Guildhall
       report
     end
 
-    # Ends the workers as {#shutdown} does; new ones start with the next batch.
+    # Ends the workers as {#shutdown} does; new ones start with the next batch, once the last of them has ended.
     # @param timeout [Numeric, nil] seconds; nil: no limit
     # @return [Boolean] whether all workers have ended
     def rest(timeout: 10)
       reset_after_fork
-      @supervisor.stop(timeout).tap { |ended| @lock.synchronize { start unless @closed } if ended }
+      resting = @supervisor
+      @inline_context = nil
+      resting.stop(timeout).tap { |ended| start_instead_of(resting) if ended }
     end
 
     def inspect
@@ -381,6 +383,12 @@ module Guildhall
       raise PoolClosedError, "this pool has been shut down" if @closed
 
       reset_after_fork
+      start_instead_of(@supervisor) if @supervisor.ended? # a rest whose time was up has ended by now
+    end
+
+    # Several threads may find that it has ended.
+    def start_instead_of(supervisor)
+      @lock.synchronize { start if @supervisor.equal?(supervisor) && (!@closed || @queue.forked?) }
     end
 
     def start
@@ -395,16 +403,14 @@ module Guildhall
 
     # `map` begins at once in the caller if this variable is set: inline_run.c reads it. Not with a deadline, which holds on workers only.
     def open_short_way
-      return if @closed || @settings.deadline
+      return if @closed || @supervisor.closing || @settings.deadline
 
       @inline_context = [@queue, @registry, @instrumentation, @supervisor.workers.positive?, @settings.logger].freeze
     end
 
     # In a child process there are no workers, whatever the memory says.
     def reset_after_fork
-      return unless @queue.forked?
-
-      @lock.synchronize { start if @queue.forked? }
+      start_instead_of(@supervisor) if @queue.forked?
     end
 
     def start_workers

@@ -11,8 +11,8 @@ module Guildhall
       QUANTILES = {p50: 0.5, p90: 0.9, p99: 0.99}.freeze
       private_constant :SHORTEST_PAUSE_SECONDS, :LAST_LOOK_SECONDS, :QUANTILES
 
-      # `workers`: how many there should be; `deaths`: how many have died.
-      attr_reader :worker_set, :circuit_breaker, :workers, :deaths
+      # `workers`: how many there should be; `deaths`: how many have died; `closing`: whether they are to end.
+      attr_reader :worker_set, :circuit_breaker, :workers, :deaths, :closing
 
       def initialize(settings, limits, instrumentation, notifier)
         @settings = settings
@@ -32,6 +32,11 @@ module Guildhall
       # Whether there are or may be workers.
       def any_workers?
         @workers.positive? && !@circuit_breaker.open? && @worker_set.abandoned.size < @limits.max_abandoned + @workers
+      end
+
+      # Whether it was stopped, and no worker is left.
+      def ended?
+        @closing && @worker_set.queue.worker_count.zero?
       end
 
       # Starts workers and thread where they are missing. Cheap where they are not; called at every parallel dispatch. A trap

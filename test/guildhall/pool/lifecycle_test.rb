@@ -60,6 +60,32 @@ class PoolLifecycleTest < GuildhallTest
     assert_equal "#{[%w[A B], 0.01, %w[C]] * 2}\ntrue\n", out
   end
 
+  # Pops from a queue where it is given nothing.
+  class Gated
+    def initialize(gate)
+      @gate = gate
+      Ractor.make_shareable(self)
+    end
+
+    def call(payload) = payload || @gate.pop
+  end
+
+  def test_a_rest_whose_time_was_up_ends_with_its_workers
+    pool = Guildhall::Pool.new(workers: 1)
+    gate = Guildhall::Queue.new(1)
+    future = pool.dispatch([nil], task = Gated.new(gate), parallel: true)
+    eventually { pool.stats[:busy] == 1 }
+    refute pool.rest(timeout: 0.05)
+    assert_predicate pool.dispatch([1], task, parallel: true), :deferred?
+    gate << "opened"
+    assert_equal ["opened"], future.value(timeout: 10)
+    eventually { pool.map([1], WhichRactor, parallel: true) == [:worker] }
+    assert pool.rest(timeout: 10)
+    assert_equal [:worker], pool.map([1], WhichRactor, parallel: true)
+  ensure
+    pool.shutdown
+  end
+
   # Whoever starts the workers holds a lock, and gives up the GVL; meanwhile the others come to push the batch, too, or run it.
   def test_a_batch_that_several_readers_spread_is_given_to_workers_once
     pool = Guildhall::Pool.new(workers: 1)
