@@ -162,7 +162,10 @@ bool guildhall_fair_queue_take(guildhall_fair_queue *queue, guildhall_worker_slo
         size_t count = slice ? guildhall_batch_take(batch, slice, &from) : 0;
         taken = count > 0;
         if (taken) pool_fair_queue_assign(worker, batch, from, count);
-        if (atomic_load(&batch->reader_only) || !guildhall_batch_unclaimed(batch)) pool_fair_queue_dequeue_first(queue, source);
+        if (atomic_load(&batch->reader_only) || !guildhall_batch_unclaimed(batch)) {
+            pool_fair_queue_dequeue_first(queue, source);
+            worker->room_made = true;
+        }
         if (!source->first) {
             guildhall_sources_leave(&queue->sources);
         } else if (taken && --source->turns == 0) { /* the next source's turn */

@@ -62,6 +62,7 @@ typedef struct guildhall_worker_slot {
     _Atomic bool exited;              /* the worker is gone */
     _Atomic bool uncounted;           /* it is no more among the queue's workers */
     bool others_wanted;               /* when the slice was taken; the worker's own */
+    bool room_made;                   /* its last look at the line took a batch out; its own, too */
     _Atomic uint64_t slices, payloads, failures, busy_ns;
     guildhall_slice_record records[GUILDHALL_SLICE_RECORDS]; /* written by the worker, read by the supervisor */
     _Atomic size_t recorded, reported;
@@ -90,7 +91,8 @@ void guildhall_fair_queue_return(guildhall_fair_queue *, guildhall_batch *);
 /* All workers are to leave, and none will come: no batch is in line from now on, so that those that nobody reads can be freed. They stay
  * counted as waiting. */
 void guildhall_fair_queue_dissolve(guildhall_fair_queue *);
-/* The next slice, for this worker, which holds its batch from then on. False when nothing waits. Does not block. */
+/* The next slice, for this worker, which holds its batch from then on. False when nothing waits. Does not block. Where that has taken a
+ * batch out of the line, the worker is to wake those that wait for `space`. */
 bool guildhall_fair_queue_take(guildhall_fair_queue *, guildhall_worker_slot *);
 /* The batch of this worker's slice, held for the caller, who is another thread; NULL: none, or the parent's. */
 guildhall_batch *guildhall_fair_queue_batch_of(guildhall_worker_slot *);

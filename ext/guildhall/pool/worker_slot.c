@@ -37,13 +37,26 @@ static int pool_worker_slot_try_take(void *context)
 {
     guildhall_worker_slot *worker = context;
     if (atomic_load(&worker->retired) || guildhall_fair_queue_take(worker->queue, worker)) return 1;
-    return worker->queue->closed;
+    return worker->room_made || worker->queue->closed;
 }
+
+static void pool_worker_slot_tell_of_room(guildhall_worker_slot *worker)
+{
+    if (!worker->room_made) return;
+    worker->room_made = false;
+    guildhall_waitlist_wake_all(&worker->queue->space);
+}
+
+/* Whether it is to look again: nobody else may be awake to tell that there is room. */
+static bool pool_worker_slot_made_room_only(const guildhall_worker_slot *worker) { return worker->room_made && !atomic_load(&worker->batch); }
 
 static VALUE pool_worker_slot_wait_for_slice(VALUE argument)
 {
     guildhall_worker_slot *worker = (guildhall_worker_slot *)argument;
-    guildhall_wait_as(&worker->queue->worker_patience, &worker->queue->workers, pool_worker_slot_try_take, worker, 0);
+    do {
+        pool_worker_slot_tell_of_room(worker);
+        guildhall_wait_as(&worker->queue->worker_patience, &worker->queue->workers, pool_worker_slot_try_take, worker, 0);
+    } while (pool_worker_slot_made_room_only(worker));
     return Qnil;
 }
 
@@ -74,13 +87,13 @@ static VALUE pool_worker_slot_take(VALUE self)
 {
     guildhall_worker_slot *worker = pool_worker_slot_of(self);
     atomic_fetch_add(&worker->queue->idle_workers, 1);
-    if (pool_worker_slot_try_take(worker)) pool_worker_slot_stop_looking((VALUE)worker);
+    if (pool_worker_slot_try_take(worker) && !pool_worker_slot_made_room_only(worker)) pool_worker_slot_stop_looking((VALUE)worker);
     else rb_ensure(pool_worker_slot_wait_for_slice, (VALUE)worker, pool_worker_slot_stop_looking, (VALUE)worker);
     if (!atomic_load(&worker->batch)) return Qfalse;
     atomic_store(&worker->slice_since, guildhall_now());
     pool_worker_slot_learn_handover(worker);
     if (worker->others_wanted) guildhall_fair_queue_wake(worker->queue, 1);
-    guildhall_waitlist_wake_all(&worker->queue->space);
+    pool_worker_slot_tell_of_room(worker);
     return Qtrue;
 }
 

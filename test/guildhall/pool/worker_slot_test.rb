@@ -111,6 +111,26 @@ class PoolWorkerSlotTest < GuildhallTest
     taking&.join
   end
 
+  # All workers were busy, so that its reader has run the batch; it stays in line until a worker looks at it.
+  def test_room_that_a_worker_makes_without_finding_work_is_told_to_who_waits_for_it
+    mine = batch(%w[a] * 10, Upcase)
+    @queue.push(mine)
+    mine.help(nil) until mine.complete?
+    waiting = Thread.new { @queue.wait_for_room(10, 30) }
+    eventually { waiting.stop? }
+    looking = Thread.new { slot.take }
+    assert waiting.join(10), "nobody has told it"
+    assert waiting.value
+    eventually { looking.stop? }
+    assert_equal 1, @queue.idle
+    @queue.push(batch(%w[b], Upcase))
+    assert looking.value
+    assert_equal 0, @queue.idle
+  ensure
+    @queue.close
+    [waiting, looking].compact.each(&:join)
+  end
+
   def test_a_waiter_for_the_end_is_woken_by_the_last_payload_and_the_last_worker
     mine = batch(%w[a], PoolTasks::Upcase)
     @queue.push(mine)
