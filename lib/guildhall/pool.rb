@@ -280,11 +280,10 @@ module Guildhall
       check(payloads, metadata, records)
       runnable = @registry[task]
       prepare_batch(runnable.preparer, payloads, metadata, records) if prepare && runnable.preparer
-      deadline ||= @settings.deadline
-      batch = Batch.build(@queue, runnable, payloads, metadata, records, options.fetch(:retry, true), deadline, options[:slice], source,
-        options.fetch(:priority, 1))
+      batch = Batch.build(@queue, runnable, payloads, metadata, records, options.fetch(:retry, true), deadline || @settings.deadline,
+        options[:slice], source, options.fetch(:priority, 1))
       batch.decision = decide(batch, parallel, reading && !Fiber.current_scheduler)
-      enqueue(batch, source, deadline) if Decision.of(batch).parallel? && batch.size.positive?
+      enqueue(batch, source) if Decision.of(batch).parallel? && batch.size.positive?
       publish_submitted(batch, source) if @instrumentation.listening?
       @queue.decided(batch)
       Future.new(self, batch)
@@ -294,7 +293,7 @@ module Guildhall
     # @param raising [Boolean] see {Mapping#map}
     def enqueue_rest(batch, raising)
       reason = inline_reason(batch, nil)
-      reason ? batch.decision = Decision.number(:inline, reason) : enqueue(batch, nil, @settings.deadline)
+      reason ? batch.decision = Decision.number(:inline, reason) : enqueue(batch, nil)
       @queue.decided(batch)
       read(Future.new(self, batch), raising)
     end
@@ -341,13 +340,11 @@ module Guildhall
       @inline || Thread.current.thread_variable_get(:guildhall_inline)
     end
 
-    def enqueue(batch, source, deadline)
+    def enqueue(batch, source)
       start_workers
       pushed = @queue.push(batch)
       pushed = overflow(batch, source) if pushed == false
-      return batch.decision = Decision.number(:inline, :saturated) unless pushed
-
-      @supervisor.expect_within(deadline) if deadline
+      batch.decision = Decision.number(:inline, :saturated) unless pushed
     end
 
     # Applies the overflow policy to a batch for which there is no room.
@@ -386,9 +383,12 @@ module Guildhall
       start_instead_of(@supervisor) if @supervisor.ended? # a rest whose time was up has ended by now
     end
 
-    # Several threads may find that it has ended.
+    # Several threads may find that it has ended. The handler of a signal cannot lock: it starts only what no thread is about to start.
     def start_instead_of(supervisor)
-      @lock.synchronize { start if @supervisor.equal?(supervisor) && (!@closed || @queue.forked?) }
+      replace = -> { start if @supervisor.equal?(supervisor) && (!@closed || @queue.forked?) }
+      return @lock.synchronize(&replace) unless SignalTrap.active?
+
+      replace.call unless @lock.locked?
     end
 
     def start

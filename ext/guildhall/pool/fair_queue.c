@@ -96,11 +96,24 @@ bool guildhall_fair_queue_push(guildhall_fair_queue *queue, guildhall_batch *bat
             atomic_store(&batch->parallel, false);
             atomic_fetch_sub(&queue->inflight, 1);
         }
+        bool shortest = queue->shortest_deadline_ns == 0 || batch->deadline_ns < queue->shortest_deadline_ns;
+        if (room && batch->deadline_ns && shortest) queue->shortest_deadline_ns = batch->deadline_ns;
     }
     guildhall_fair_queue_unlock(queue);
     if (!room) return false;
+    if (batch->deadline_ns) guildhall_fair_queue_call(queue);
     guildhall_fair_queue_wake(queue, guildhall_fair_queue_workers_for(batch));
     return true;
+}
+
+/* Forgets it when nothing is in flight. Under the lock, which a push holds: not one that comes just now. */
+int64_t guildhall_fair_queue_shortest_deadline(guildhall_fair_queue *queue)
+{
+    if (!guildhall_fair_queue_lock(queue)) return 0;
+    if (atomic_load(&queue->inflight) == 0) queue->shortest_deadline_ns = 0;
+    int64_t shortest = queue->shortest_deadline_ns;
+    guildhall_fair_queue_unlock(queue);
+    return shortest;
 }
 
 void guildhall_fair_queue_return(guildhall_fair_queue *queue, guildhall_batch *batch)

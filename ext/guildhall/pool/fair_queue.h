@@ -30,6 +30,7 @@ typedef struct guildhall_fair_queue {
     guildhall_waitlist stopping;   /* callers that wait until nothing is in flight, or until no worker is left */
     _Atomic bool called;           /* the supervisor is */
     _Atomic size_t inflight;       /* parallel batches that are not complete */
+    int64_t shortest_deadline_ns;  /* of those, for one payload; 0: none has one. Under the lock */
     _Atomic bool slices_wanted;    /* somebody subscribes to slices: the supervisor is called for each */
     _Atomic uint64_t decisions[GUILDHALL_DECISIONS]; /* how often each was made */
     guildhall_cost_model costs;    /* written in the main Ractor, but for payloads' costs */
@@ -86,6 +87,8 @@ bool guildhall_fair_queue_has_room(const guildhall_fair_queue *, size_t payloads
 /* With the GVL. False when there is no room, the queue is closed or of the parent process, or the batch is complete. True also where workers
  * have it already. */
 bool guildhall_fair_queue_push(guildhall_fair_queue *, guildhall_batch *);
+/* The shortest deadline of the batches in flight, in nanoseconds; 0: none has one. */
+int64_t guildhall_fair_queue_shortest_deadline(guildhall_fair_queue *);
 /* Queues a batch again after its cursor was put back, unless it is still in the queue. */
 void guildhall_fair_queue_return(guildhall_fair_queue *, guildhall_batch *);
 /* All workers are to leave, and none will come: no batch is in line from now on, so that those that nobody reads can be freed. They stay

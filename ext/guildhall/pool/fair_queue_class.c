@@ -174,6 +174,13 @@ static VALUE pool_fair_queue_handover(VALUE self) { return DBL2NUM(atomic_load(&
 /* Whether the process was forked since: then the workers are the parent's. */
 static VALUE pool_fair_queue_forked(VALUE self) { return guildhall_fair_queue_forked(guildhall_fair_queue_of(self)) ? Qtrue : Qfalse; }
 
+/* Seconds that a payload of the batches in flight may take, at least; nil: as long as it likes. */
+static VALUE pool_fair_queue_shortest_deadline(VALUE self)
+{
+    int64_t ns = guildhall_fair_queue_shortest_deadline(guildhall_fair_queue_of(self));
+    return ns ? DBL2NUM((double)ns / 1e9) : Qnil;
+}
+
 /* Whether the supervisor is to be called for every slice. */
 static VALUE pool_fair_queue_want_slices(VALUE self, VALUE wanted)
 {
@@ -293,6 +300,7 @@ void guildhall_init_pool_fair_queue(VALUE pool)
     rb_define_method(queue, "target_worker_count=", pool_fair_queue_set_target_worker_count, 1);
     rb_define_method(queue, "handover", pool_fair_queue_handover, 0);
     rb_define_method(queue, "forked?", pool_fair_queue_forked, 0);
+    rb_define_method(queue, "shortest_deadline", pool_fair_queue_shortest_deadline, 0);
     rb_define_method(queue, "want_slices", pool_fair_queue_want_slices, 1);
     rb_define_method(queue, "counts", pool_fair_queue_counts, 0);
     rb_define_method(queue, "decisions", pool_fair_queue_decisions, 0);

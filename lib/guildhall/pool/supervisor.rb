@@ -25,7 +25,6 @@ module Guildhall
         @circuit_breaker = CircuitBreaker.new(deaths: limits.breaker_deaths, window: limits.breaker_window, pause: limits.breaker_pause)
         @workers = settings.workers
         @closing = @started = false
-        @shortest_deadline = nil
         @lock = Mutex.new
       end
 
@@ -68,12 +67,6 @@ module Guildhall
         @workers = count
         @worker_set.resize(target) if @started
         @worker_set.queue.call # what waits may be its readers' now
-      end
-
-      # @param seconds [Numeric] that one payload of a batch now in line may take
-      def expect_within(seconds)
-        @lock.synchronize { @shortest_deadline = [@shortest_deadline, seconds].compact.min }
-        @worker_set.queue.call
       end
 
       # Ends workers and thread, when they have done the queued work. Neither waits nor locks. In a child process there are none.
@@ -184,11 +177,10 @@ module Guildhall
       end
 
       def abandon_the_stuck
-        return unless @shortest_deadline
+        shortest = @worker_set.queue.shortest_deadline or return
 
         nearest = @worker_set.handles.filter_map { |handle| look_at(handle) }.min
-        @lock.synchronize { @shortest_deadline = nil if @worker_set.queue.wait_until_drained(0) } # not one that was expected just now
-        [[nearest, @shortest_deadline].compact.min || SHORTEST_PAUSE_SECONDS, SHORTEST_PAUSE_SECONDS].max
+        [[nearest, shortest].compact.min, SHORTEST_PAUSE_SECONDS].max
       end
 
       # @return [Numeric, nil] seconds until the worker's payload is overdue

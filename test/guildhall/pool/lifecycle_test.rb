@@ -60,6 +60,25 @@ class PoolLifecycleTest < GuildhallTest
     assert_equal "#{[%w[A B], 0.01, %w[C]] * 2}\ntrue\n", out
   end
 
+  # The deadline is told to the supervisor, and a fork in the handler leaves it without one: neither may lock.
+  def test_a_trap_may_dispatch_with_a_deadline_and_fork
+    forks
+    out = assert_ruby(<<~RUBY)
+      #{SETUP}
+      pool.map(%w[a], Upcase, parallel: true)
+      seen = []
+      trap(:USR1) do
+        seen << pool.dispatch(%w[c], Upcase, parallel: true, deadline: 20).value
+        Process.wait(fork { $stdout.syswrite("\#{pool.map(%w[a b], Upcase, deadline: 20)}\n") && exit!(0) })
+        seen << $?.exitstatus
+      end
+      Process.kill(:USR1, Process.pid)
+      sleep(0.001) until seen.size == 2
+      p seen, pool.map(%w[a], Upcase, parallel: true)
+    RUBY
+    assert_equal "#{%w[A B]}\n#{[%w[C], 0]}\n#{%w[A]}\n", out
+  end
+
   # Pops from a queue where it is given nothing.
   class Gated
     def initialize(gate)
