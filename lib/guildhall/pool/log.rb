@@ -70,13 +70,14 @@ module Guildhall # rubocop:disable Style/Documentation
         Line.new(@queue, @dropped, call)
       end
 
-      # Writes the queued lines, to standard error without a logger. In the main Ractor.
+      # Writes the lines that are queued now, to standard error without a logger. In the main Ractor: the supervisor would do nothing else
+      # any more if it also wrote those that tasks add meanwhile.
       def drain(logger)
-        while (severity, message = @queue.try_pop)
-          write(logger, severity, message)
+        @queue.size.times do
+          severity, message = @queue.try_pop
+          write(logger, severity, message) if severity
         end
-        count = 0
-        count += 1 while @dropped.try_pop
+        count = @dropped.size.times.count { @dropped.try_pop }
         write(logger, :warn, "guildhall: #{count}#{"+" if count >= CAPACITY_LINES} lines of tasks' logs were dropped") if count.positive?
       end
 

@@ -43,6 +43,19 @@ class PoolLogTest < GuildhallTest
     assert_equal [:warn, "guildhall: 3 lines of tasks' logs were dropped"], @logger.lines.last
   end
 
+  # The supervisor, which writes the lines, has to look after workers, too.
+  def test_tasks_that_log_faster_than_the_logger_writes_are_left_for_the_next_time
+    busy = Logger.new
+    busy.define_singleton_method(:info) { |_text| @lines.size < 5000 && super(_text) && @more.call }
+    more = -> { @line.info("again") }
+    busy.instance_variable_set(:@more, more)
+    3.times { more.call }
+    @log.drain(busy)
+    assert_equal 3, busy.lines.size
+    @log.drain(busy)
+    assert_equal 6, busy.lines.size
+  end
+
   def test_a_logger_that_raises_loses_its_line_only
     raises = Logger.new
     def raises.info(_text) = raise(IOError, "disk full")
