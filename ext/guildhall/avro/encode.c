@@ -327,7 +327,7 @@ static void avro_encode_raw_bytes(encoder *e, const node *node, VALUE object, co
     case GUILDHALL_AVRO_DOUBLE: avro_encode_real(e, object, 0); break;
     case GUILDHALL_AVRO_BYTES: avro_encode_span(e, object); break;
     case GUILDHALL_AVRO_STRING: avro_encode_text(e, object, at); break;
-    case GUILDHALL_AVRO_FIXED: guildhall_byte_buffer_append(&e->bytes, RSTRING_PTR(object), node->count); break;
+    case GUILDHALL_AVRO_FIXED: guildhall_byte_buffer_append_string(&e->bytes, object); break;
     case GUILDHALL_AVRO_ENUM: avro_encode_number(e, guildhall_avro_symbol_index(e->codec, node, object)); break;
     case GUILDHALL_AVRO_ARRAY: avro_encode_array(e, node, object, at); break;
     case GUILDHALL_AVRO_MAP: avro_encode_map(e, node, object, at); break;
@@ -366,7 +366,7 @@ VALUE guildhall_avro_encode(const guildhall_avro_codec *codec, VALUE object, VAL
     e.depth = 0;
     e.cost = (guildhall_avro_cost){0, 0};
     e.search = (guildhall_avro_search){0};
-    if (!NIL_P(prefix)) guildhall_byte_buffer_append(&e.bytes, RSTRING_PTR(prefix), (size_t)RSTRING_LEN(prefix));
+    if (!NIL_P(prefix)) guildhall_byte_buffer_append_string(&e.bytes, prefix);
     avro_encode_value(&e, 0, object, NULL);
     avro_encode_check_limits(&e, NIL_P(prefix) ? 0 : (size_t)RSTRING_LEN(prefix));
     if (cost) *cost = e.cost;

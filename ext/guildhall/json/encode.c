@@ -38,12 +38,6 @@ static inline void json_encode_append(output *out, const void *bytes, size_t len
     guildhall_byte_buffer_append(&out->bytes, bytes, length);
 }
 
-static void json_encode_append_string(output *out, VALUE string)
-{
-    json_encode_append(out, RSTRING_PTR(string), (size_t)RSTRING_LEN(string));
-    RB_GC_GUARD(string);
-}
-
 static inline void json_encode_append_byte(output *out, char byte)
 {
     *guildhall_byte_buffer_room(&out->bytes, 1) = (uint8_t)byte;
@@ -360,7 +354,7 @@ static void json_encode_own_json(output *out, VALUE object)
     size_t length = (size_t)RSTRING_LEN(text);
     json_encode_check(out, bytes, length, "what a to_json has written");
     out->deep |= json_encode_may_be_deep(out, bytes, length);
-    json_encode_append_string(out, text);
+    guildhall_byte_buffer_append_string(&out->bytes, text);
 }
 
 /* A BigDecimal, for a codec that reads numbers as such. */
@@ -389,7 +383,7 @@ static int json_encode_is_long(const output *out, VALUE integer)
 static void json_encode_bignum(output *out, VALUE integer)
 {
     if (json_encode_is_long(out, integer)) json_encode_fail_digits(out);
-    json_encode_append_string(out, json_encode_limited(out, rb_big2str(integer, 10)));
+    guildhall_byte_buffer_append_string(&out->bytes, json_encode_limited(out, rb_big2str(integer, 10)));
 }
 
 /* Zeros that a decimal is written out with: enough for the range of a Float. Beyond, it keeps its exponent: a few bytes could
@@ -402,7 +396,7 @@ static void json_encode_decimal(output *out, VALUE decimal)
     int64_t digits = NUM2LL(rb_funcall(decimal, rb_intern("n_significant_digits"), 0));
     const char *form = exponent > digits + ZEROS || exponent < -ZEROS ? "E" : "F";
     VALUE text = rb_funcall(decimal, rb_intern("to_s"), 1, rb_str_new_cstr(form));
-    json_encode_append_string(out, json_encode_limited(out, text));
+    guildhall_byte_buffer_append_string(&out->bytes, json_encode_limited(out, text));
 }
 
 /* A Rational, for a codec that reads numbers as such: Ruby writes the digits, or says that they do not end. */
@@ -418,7 +412,7 @@ static void json_encode_rational(output *out, VALUE rational)
 {
     VALUE text = rb_funcall(json_encode_foreign(), rb_intern("digits"), 1, rational);
     if (NIL_P(text)) json_encode_fail("a Rational has no end of digits; round it, or write its to_s", rational);
-    json_encode_append_string(out, json_encode_limited(out, text));
+    guildhall_byte_buffer_append_string(&out->bytes, json_encode_limited(out, text));
 }
 
 /* Seldom, and large: not for the frame of every value. */

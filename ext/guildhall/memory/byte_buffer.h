@@ -38,6 +38,16 @@ static inline void guildhall_byte_buffer_append(guildhall_byte_buffer *buffer, c
     buffer->at += length;
 }
 
+/* Looks where the String's bytes are after the buffer has grown: an embedded String that nothing pins may move when memory is allocated. */
+static inline void guildhall_byte_buffer_append_string(guildhall_byte_buffer *buffer, VALUE string)
+{
+    size_t length = (size_t)RSTRING_LEN(string);
+    uint8_t *out = guildhall_byte_buffer_room(buffer, length);
+    memcpy(out, RSTRING_PTR(string), length);
+    buffer->at += length;
+    RB_GC_GUARD(string);
+}
+
 static inline size_t guildhall_byte_buffer_length(const guildhall_byte_buffer *buffer)
 {
     return (size_t)(buffer->at - buffer->begin);

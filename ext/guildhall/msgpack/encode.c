@@ -120,7 +120,7 @@ static inline void msgpack_encode_text_bytes(encoder *e, VALUE string)
         return;
     }
     msgpack_encode_sized(e, length, 0xa0, 32, 0xd9, 0xda);
-    guildhall_byte_buffer_append(&e->bytes, RSTRING_PTR(string), length);
+    guildhall_byte_buffer_append_string(&e->bytes, string);
 }
 
 static __attribute__((noinline, cold)) void msgpack_encode_check_utf8(VALUE string)
@@ -136,9 +136,8 @@ static inline void msgpack_encode_string(encoder *e, VALUE string)
         if (RB_UNLIKELY(!e->codec->rules.allow_invalid_utf8)) msgpack_encode_check_utf8(string);
         msgpack_encode_text_bytes(e, string);
     } else if (index == guildhall_binary_index) {
-        size_t length = (size_t)RSTRING_LEN(string);
-        msgpack_encode_sized(e, length, 0, 0, 0xc4, 0xc5);
-        guildhall_byte_buffer_append(&e->bytes, RSTRING_PTR(string), length);
+        msgpack_encode_sized(e, (size_t)RSTRING_LEN(string), 0, 0, 0xc4, 0xc5);
+        guildhall_byte_buffer_append_string(&e->bytes, string);
     } else {
         VALUE text = guildhall_in_utf8(string);
         if (NIL_P(text)) msgpack_encode_fail("a String cannot be converted to UTF-8");
