@@ -119,7 +119,8 @@ int64_t guildhall_fair_queue_shortest_deadline(guildhall_fair_queue *queue)
 void guildhall_fair_queue_return(guildhall_fair_queue *queue, guildhall_batch *batch)
 {
     if (!guildhall_fair_queue_lock(queue)) return;
-    if (!queue->dissolved && !batch->source && guildhall_batch_unclaimed(batch)) pool_fair_queue_enqueue(queue, batch);
+    bool absent = !queue->dissolved && !batch->source && guildhall_batch_unclaimed(batch);
+    if (absent && !pool_fair_queue_enqueue(queue, batch)) atomic_store(&batch->reader_only, true); /* no memory: workers cannot find it */
     guildhall_fair_queue_unlock(queue);
     guildhall_fair_queue_wake(queue, 1);
 }

@@ -105,7 +105,8 @@ static bool pool_run_workers_only(const run *r)
 /* Another worker runs it, or the payload fails if there will be none. */
 static void pool_run_leave_to_workers(run *r)
 {
-    bool workers = atomic_load(&r->batch->parallel) && guildhall_fair_queue_has_workers(r->batch->queue);
+    bool in_line = atomic_load(&r->batch->parallel) && !atomic_load(&r->batch->reader_only);
+    bool workers = in_line && guildhall_fair_queue_has_workers(r->batch->queue);
     if (!workers && (r->mark = guildhall_batch_claim(r->batch, r->next))) {
         pool_run_publish(r, guildhall_task_lost(r->mark == GUILDHALL_SLOT_RUNNING_AGAIN ? "fatal" : "workerless", r->next), true);
         return;
