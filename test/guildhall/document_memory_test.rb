@@ -66,6 +66,27 @@ class DocumentMemoryTest < GuildhallTest
     assert_operator grown, :<, 140_000_000, "240 MB were taken"
   end
 
+  # So long that malloc gives it back to the system.
+  def test_an_invalid_payload_leaves_its_memory_to_nobody
+    skip "AddressSanitizer keeps what is freed for a while" unless ENV.fetch("GUILDHALL_SANITIZE", "").empty?
+    kept = assert_ruby(<<~RUBY).split.map(&:to_i)
+      require "guildhall/json"
+      memory = -> { GC.start || File.read("/proc/self/statm").split[1].to_i * 4096 }
+      text = "[\#{"1," * 10_000_000}x"
+      %i[decode document].each do |way|
+        Guildhall::JSON.public_send(way, "[1, [2]]")
+        before = memory.call
+        begin
+          Guildhall::JSON.public_send(way, text)
+        rescue Guildhall::JSON::ParseError
+          puts memory.call - before
+        end
+      end
+    RUBY
+    assert_equal 2, kept.size
+    kept.each { |bytes| assert_operator bytes, :<, 50_000_000, "of 80 MB, for 20 MB of text" }
+  end
+
   # Ruby frees the last collection's garbage while there is new garbage already: the one does not make up for the other.
   def test_what_is_freed_late_does_not_put_off_the_next_collection
     allocated, reported = assert_ruby(<<~RUBY).split.map(&:to_i)

@@ -150,9 +150,10 @@ VALUE guildhall_document_of(const void *context, VALUE source, size_t from)
     size_t length = (size_t)RSTRING_LEN(source);
     guildhall_index index;
     guildhall_outcome outcome = codec->format->read(codec, bytes, from, length, &index);
-    if (RB_UNLIKELY(outcome.status)) rb_exc_raise(codec->format->error(codec, outcome, bytes, from, length));
-    VALUE made = guildhall_document_new(codec, source, from, &index);
-    codec->format->trim();
+    bool invalid = RB_UNLIKELY(outcome.status);
+    VALUE made = invalid ? codec->format->error(codec, outcome, bytes, from, length) : guildhall_document_new(codec, source, from, &index);
+    codec->format->trim(); /* the memory of an unusually large payload would stay with the thread */
+    if (invalid) rb_exc_raise(made);
     RB_GC_GUARD(source);
     return made;
 }

@@ -128,7 +128,9 @@ static VALUE json_codec_raise_error(const guildhall_json_codec *codec, guildhall
 {
     if (outcome.status == GUILDHALL_JSON_NO_MEMORY) rb_memerror();
     guildhall_outcome invalid = {outcome.status, outcome.error_offset};
-    rb_exc_raise(guildhall_json_error(codec, invalid, (const uint8_t *)RSTRING_PTR(source), 0, (size_t)RSTRING_LEN(source)));
+    VALUE error = guildhall_json_error(codec, invalid, (const uint8_t *)RSTRING_PTR(source), 0, (size_t)RSTRING_LEN(source));
+    guildhall_json_scratch_trim(guildhall_json_scratch_current());
+    rb_exc_raise(error);
     return Qnil;
 }
 
