@@ -175,7 +175,8 @@ int guildhall_batch_wait(guildhall_batch *batch, size_t index, size_t beyond, in
 double guildhall_batch_cost(const guildhall_batch *batch)
 {
     size_t payloads = atomic_load_explicit(&batch->run_payloads, memory_order_relaxed);
-    if (payloads == 0) return guildhall_cost_read(batch->cost);
+    const guildhall_cost *known = guildhall_batch_known_cost(batch);
+    if (payloads == 0) return known ? guildhall_cost_read(known) : 0;
     return (double)atomic_load_explicit(&batch->run_ns, memory_order_relaxed) / (double)payloads;
 }
 

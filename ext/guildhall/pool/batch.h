@@ -69,7 +69,7 @@ typedef struct guildhall_batch {
     _Atomic bool reached;       /* a worker has it */
     _Atomic size_t workers;     /* that run a slice of it now */
     int64_t lined_up_at;
-    guildhall_cost *cost;       /* of one payload; another code's when cost_key has changed */
+    guildhall_cost *cost;       /* of one payload: see guildhall_batch_known_cost */
     uint64_t cost_key;
     _Atomic int64_t run_ns;     /* time that all threads spent running `run_payloads` payloads */
     _Atomic size_t run_payloads;
@@ -170,6 +170,12 @@ void guildhall_batch_release(guildhall_batch *, size_t index, VALUE mark, VALUE 
 void guildhall_batch_notify(guildhall_batch *, size_t from, size_t to);
 /* Blocks until the payload (GUILDHALL_NO_INDEX: more than `beyond` of them) has an outcome. 0 at the deadline. */
 int guildhall_batch_wait(guildhall_batch *, size_t index, size_t beyond, int64_t deadline);
+/* What is known of one payload's cost; NULL: the table has given that entry to other code since. */
+static inline guildhall_cost *guildhall_batch_known_cost(const guildhall_batch *batch)
+{
+    return batch->cost->key == batch->cost_key ? batch->cost : NULL;
+}
+
 /* Nanoseconds a payload: as measured in this batch, else in earlier ones; 0: not known. */
 double guildhall_batch_cost(const guildhall_batch *);
 /* How many payloads to claim at once, so that a slice is worth taking and leaves some for others. */

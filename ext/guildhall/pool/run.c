@@ -199,7 +199,8 @@ static void pool_run_record_stats(const run *r, int64_t began)
     if (r->outcomes && r->failures < r->outcomes) {
         atomic_fetch_add_explicit(&batch->run_ns, spent, memory_order_relaxed);
         atomic_fetch_add_explicit(&batch->run_payloads, r->outcomes, memory_order_relaxed);
-        if (batch->cost->key == batch->cost_key) guildhall_cost_add(batch->cost, (double)spent / (double)r->outcomes);
+        guildhall_cost *known = guildhall_batch_known_cost(batch);
+        if (known) guildhall_cost_add(known, (double)spent / (double)r->outcomes);
     }
     if (!r->worker) {
         atomic_fetch_add_explicit(&batch->queue->inlined_payloads, r->outcomes, memory_order_relaxed);
