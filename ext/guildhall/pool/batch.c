@@ -245,7 +245,7 @@ void guildhall_batch_measure(guildhall_batch *batch)
 {
     size_t done = atomic_load(&batch->done), payloads = done > batch->measured_done ? done - batch->measured_done : 0;
     bool parallel = atomic_load(&batch->parallel), reader_only = atomic_load(&batch->reader_only);
-    if (!guildhall_decision_may_change(batch->decision) || payloads == 0 || !batch->reading) return;
+    if (!guildhall_decision_may_change(batch->decision) || payloads == 0 || !atomic_load(&batch->reading)) return;
     pool_batch_read_ahead(batch); /* other threads may run: the supervisor's, say */
     if (pool_batch_left_to_workers(batch)) return;
     int64_t now = guildhall_now(), ns = now - batch->measured_at;

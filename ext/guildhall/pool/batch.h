@@ -47,7 +47,7 @@ typedef struct guildhall_batch {
     size_t bytes;               /* the payloads' mean size, estimated */
     bool records;               /* payloads are objects with `raw_payload`, and are their own metadata */
     const guildhall_records *in_place; /* where the records' bytes lie; NULL: `raw_payload` has to be called */
-    bool reading;               /* its caller reads it at once, and runs slices too */
+    _Atomic bool reading;       /* its caller reads it at once, and runs slices too */
     guildhall_decision decision;
     size_t parallelism;               /* threads that it makes work for */
     bool retry;                 /* run once more what a worker died with */

@@ -229,7 +229,7 @@ VALUE guildhall_batch_continue(VALUE queue, VALUE runnable, VALUE outcomes, size
         RB_OBJ_WRITTEN(self, Qundef, object);
     }
     batch->measured_done = done;
-    batch->reading = true;
+    atomic_store(&batch->reading, true);
     atomic_store(&batch->done, done);
     atomic_store(&batch->failed, failed);
     atomic_store(&batch->cursor, done);
@@ -306,12 +306,12 @@ static bool pool_batch_caller_helps(guildhall_batch *batch, bool stalled)
     if (idle < worker_count && worker_count - idle >= queue->processors) return idle == 0 && stalled;
     if (idle == 0) return true;
     /* A caller that runs payloads holds the GVL, so other callers cannot dispatch theirs: it stops helping, and wakes a worker instead. */
-    if (batch->reading && atomic_load(&queue->yielding) > 0) {
-        batch->reading = false;
+    if (atomic_load(&batch->reading) && atomic_load(&queue->yielding) > 0) {
+        atomic_store(&batch->reading, false);
         guildhall_fair_queue_wake(queue, 1);
     }
     if (stalled) guildhall_fair_queue_wake(queue, worker_count); /* those that have the batch may be busy with a dearer payload */
-    return batch->reading;
+    return atomic_load(&batch->reading);
 }
 
 /* help?(index or nil, whether it has waited in vain): whether this caller should run payloads: it reads the batch from the start, or no
@@ -402,8 +402,8 @@ static VALUE pool_batch_let_go(VALUE self)
 static VALUE pool_batch_decide(VALUE self, VALUE reading)
 {
     guildhall_batch *batch = guildhall_batch_of(self);
-    batch->reading = RTEST(reading);
-    batch->decision = guildhall_decide(batch->queue, batch->runnable, batch->bytes, batch->size, batch->reading);
+    atomic_store(&batch->reading, RTEST(reading));
+    batch->decision = guildhall_decide(batch->queue, batch->runnable, batch->bytes, batch->size, atomic_load(&batch->reading));
     return UINT2NUM(batch->decision);
 }
 

@@ -60,13 +60,13 @@ void guildhall_fair_queue_wake(guildhall_fair_queue *queue, size_t workers)
 size_t guildhall_fair_queue_workers_for(const guildhall_batch *batch)
 {
     size_t slice = guildhall_batch_slice_size(batch), slices = (batch->size + slice - 1) / slice;
-    size_t threads = batch->reading && batch->parallelism > 1 ? batch->parallelism - 1 : batch->parallelism;
+    size_t threads = atomic_load(&batch->reading) && batch->parallelism > 1 ? batch->parallelism - 1 : batch->parallelism;
     return slices < threads ? slices : threads;
 }
 
 bool guildhall_fair_queue_has_workers(const guildhall_fair_queue *queue)
 {
-    return atomic_load(&queue->target_worker_count) > 0 && (atomic_load(&queue->worker_count) > 0 || !queue->closed);
+    return atomic_load(&queue->target_worker_count) > 0 && (atomic_load(&queue->worker_count) > 0 || !atomic_load(&queue->closed));
 }
 
 bool guildhall_fair_queue_has_room(const guildhall_fair_queue *queue, size_t payloads)
@@ -82,10 +82,10 @@ bool guildhall_fair_queue_push(guildhall_fair_queue *queue, guildhall_batch *bat
     batch->lined_up_at = batch->measured_at = guildhall_now();
     batch->measured_done = atomic_load(&batch->done);
     double work = batch->decision == GUILDHALL_PARALLEL_FORCED ? 0 : guildhall_batch_cost(batch) * (double)batch->size;
-    batch->parallelism = guildhall_parallelism_for(queue, work, batch->reading);
+    batch->parallelism = guildhall_parallelism_for(queue, work, atomic_load(&batch->reading));
     guildhall_dispatched_add(batch);
     if (!guildhall_fair_queue_lock(queue)) return false;
-    bool room = !queue->closed && guildhall_fair_queue_has_room(queue, batch->size);
+    bool room = !atomic_load(&queue->closed) && guildhall_fair_queue_has_room(queue, batch->size);
     if (room) {
         /* One may still be on its way back from the batch before. */
         bool ready = atomic_load(&queue->idle_workers) * 2 >= atomic_load(&queue->worker_count) && atomic_load(&queue->yielding) == 0;

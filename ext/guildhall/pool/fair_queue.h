@@ -15,7 +15,7 @@ typedef struct guildhall_fair_queue {
     guildhall_sources sources;
     size_t capacity;               /* payloads that may wait; beyond it the pool is saturated */
     size_t processors;
-    bool closed;
+    _Atomic bool closed;           /* read without the lock */
     bool dissolved;                /* no worker will take anything any more; under the lock */
     _Atomic size_t payloads, batches;
     _Atomic size_t worker_count, idle_workers;   /* workers; those of them that look for work */

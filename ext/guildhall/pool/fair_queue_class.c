@@ -60,7 +60,7 @@ static VALUE pool_fair_queue_push(VALUE self, VALUE object)
 {
     guildhall_fair_queue *queue = guildhall_fair_queue_of(self);
     guildhall_batch *batch = guildhall_batch_of(object);
-    if (queue->closed || batch->queue != queue || guildhall_fair_queue_forked(queue)) return Qnil;
+    if (atomic_load(&queue->closed) || batch->queue != queue || guildhall_fair_queue_forked(queue)) return Qnil;
     return guildhall_fair_queue_push(queue, batch) ? Qtrue : Qfalse;
 }
 
@@ -69,7 +69,7 @@ static VALUE pool_fair_queue_close(VALUE self)
 {
     guildhall_fair_queue *queue = guildhall_fair_queue_of(self);
     bool locked = guildhall_fair_queue_lock(queue);
-    queue->closed = true;
+    atomic_store(&queue->closed, true);
     if (locked) guildhall_fair_queue_unlock(queue);
     guildhall_waitlist_wake_all(&queue->workers);
     guildhall_waitlist_wake_all(&queue->space);
@@ -109,7 +109,7 @@ static int pool_fair_queue_has_room(void *context)
 {
     const room *wanted = context;
     const guildhall_fair_queue *queue = wanted->queue;
-    return guildhall_fair_queue_has_room(queue, wanted->payloads) || queue->closed || guildhall_fair_queue_forked(queue);
+    return guildhall_fair_queue_has_room(queue, wanted->payloads) || atomic_load(&queue->closed) || guildhall_fair_queue_forked(queue);
 }
 
 /* wait_for_room(payloads, seconds or nil): blocks until there seems to be room for `payloads`. False at the deadline. */

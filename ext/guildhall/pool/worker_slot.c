@@ -37,7 +37,7 @@ static int pool_worker_slot_try_take(void *context)
 {
     guildhall_worker_slot *worker = context;
     if (atomic_load(&worker->retired) || guildhall_fair_queue_take(worker->queue, worker)) return 1;
-    return worker->room_made || worker->queue->closed;
+    return worker->room_made || atomic_load(&worker->queue->closed);
 }
 
 static void pool_worker_slot_tell_of_room(guildhall_worker_slot *worker)
