@@ -65,7 +65,7 @@ typedef struct guildhall_batch {
 
     _Atomic bool parallel;      /* given to workers; else the reader of a payload runs it */
     _Atomic bool reader_only;          /* its reader has found that workers do not make it faster: they take no more of it */
-    bool alone;                 /* all workers were there and free at dispatch: its duration says what workers are good for */
+    bool alone;                 /* no other batch was in flight when it was queued, so its time may be compared */
     _Atomic bool reached;       /* a worker has it */
     _Atomic size_t workers;     /* that run a slice of it now */
     int64_t lined_up_at;
@@ -75,7 +75,7 @@ typedef struct guildhall_batch {
     _Atomic size_t run_payloads;
     int64_t measured_at;        /* when its reader measured last; `measured_done` payloads were done then */
     size_t measured_done;
-    size_t read;                /* what is before it was read, for the comparison */
+    size_t read;                /* outcomes below this index are opened; what a reader spends on that is measured */
 
     VALUE queue_object;
     struct guildhall_fair_queue *queue;

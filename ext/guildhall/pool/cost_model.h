@@ -18,7 +18,7 @@ typedef struct {
     _Atomic float payload_ns;  /* one payload, run by one thread; 0: not known */
     _Atomic uint32_t samples;
     guildhall_comparison ways;            /* of batches: by the caller alone, and spread over workers; in ns a payload */
-    float epoch_ns, epoch_payloads;       /* of the epoch that is being measured, the way that is used now */
+    float epoch_ns, epoch_payloads;       /* the current epoch, run in the current way, so far */
     uint8_t warm;                         /* epochs since it was first seen, up to those that count */
     uint8_t unmeasured;                   /* batches since the last measurement that could not be measured */
 } guildhall_cost;

@@ -62,8 +62,8 @@ typedef struct guildhall_worker_slot {
     _Atomic bool claimed;             /* by its worker; or by the thread that could not start one */
     _Atomic bool exited;              /* the worker is gone */
     _Atomic bool uncounted;           /* it is no more among the queue's workers */
-    bool others_wanted;               /* when the slice was taken; the worker's own */
-    bool room_made;                   /* its last look at the line took a batch out; its own, too */
+    bool others_wanted;               /* whether, when the slice was taken, another batch lacked a worker; only its worker reads it */
+    bool room_made;                   /* whether its last look at the line took a batch out; only its worker reads it */
     _Atomic uint64_t slices, payloads, failures, busy_ns;
     guildhall_slice_record records[GUILDHALL_SLICE_RECORDS]; /* written by the worker, read by the supervisor */
     _Atomic size_t recorded, reported;

@@ -16,8 +16,8 @@ typedef struct {
     VALUE mark;         /* of the payload being run; 0: none */
     VALUE stage;        /* nil, or that of the native decoder while it runs */
     size_t outcomes, failures;
-    size_t stride;      /* payloads between two looks at the clock. Readers are woken as rarely: one that waits meanwhile looks by itself
-                         * after HelpingWait::LONGEST_PAUSE_SECONDS, which bounds how late it learns of an outcome */
+    size_t stride;      /* payloads between two looks at the clock. Readers are woken as rarely; one that waits looks by itself after
+                         * `Future::PAUSES.longest` */
     bool stopped;
 } run;
 

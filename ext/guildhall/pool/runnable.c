@@ -30,7 +30,7 @@ static const rb_data_type_t code_type = {
 guildhall_code *guildhall_code_of(VALUE object) { return rb_check_typeddata(object, &code_type); }
 static VALUE pool_runnable_shareable_string(VALUE string) { return rb_ractor_make_shareable(rb_str_new_frozen(StringValue(string))); }
 
-/* Code.build(name, whether results are copied, whether it needs no trial, why workers cannot run it or nil) */
+/* TaskCode.build(name, whether results are copied, whether it needs no trial, why workers cannot run it or nil) */
 static VALUE pool_runnable_code_build(VALUE class, VALUE name, VALUE copies, VALUE tried, VALUE inline_reason)
 {
     guildhall_code *code;

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 
 /* Whether all of it is shareable now. Where it is not, nothing has been frozen or changed: something inside is of a kind that is
- * not known here (Ruby may know how to share it, or not at all). Runs no Ruby code and raises nothing. */
+ * not known here (Ruby may know how to share it, or not at all). Runs no Ruby code and raises nothing, except where memory runs out. */
 bool guildhall_share_plain(VALUE object);
 /* The same for what its Ractor keeps: where each Ractor has a collector of its own it is frozen to its last part, and Ruby's walk will find
  * it shareable if anyone asks. */
