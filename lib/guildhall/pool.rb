@@ -38,7 +38,7 @@ module Guildhall
                 pool.breaker_opened pool.shut_down].freeze
     # The report of a shutdown: whether all workers have ended, how many payloads wait, how many workers are still busy.
     Shutdown = Data.define(:complete, :unfinished, :stuck)
-    SUPERVISE_EVERY_SECONDS = 0.1
+    SUPERVISE_EVERY_SECONDS = 0.1 # while a thread waits for workers
     private_constant :SUPERVISE_EVERY_SECONDS
 
     class << self

@@ -178,6 +178,14 @@ static inline guildhall_cost *guildhall_batch_known_cost(const guildhall_batch *
 
 /* Nanoseconds a payload: as measured in this batch, else in earlier ones; 0: not known. */
 double guildhall_batch_cost(const guildhall_batch *);
+/* How many payloads of that cost to run between two looks at the clock, which are to be `every_ns` apart. */
+static inline size_t guildhall_payloads_between_looks(double every_ns, double cost_ns)
+{
+    const double most = 64; /* what was cheap may become dear */
+    double payloads = every_ns / (cost_ns + 1);
+    return payloads < 1 ? 1 : (size_t)(payloads > most ? most : payloads);
+}
+
 /* How many payloads to claim at once, so that a slice is worth taking and leaves some for others. */
 size_t guildhall_batch_slice_size(const guildhall_batch *);
 

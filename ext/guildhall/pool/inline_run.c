@@ -9,8 +9,7 @@ static ID id_known, id_inline_context, id_subscribers, id_enqueue_rest, id_of, i
 static ID id_failure, id_dropped, id_raise_numbered;
 static VALUE instruction_sequence; /* the class */
 
-static const int64_t look_ns = 20000; /* between two looks at the clock, if all goes as before */
-enum { MAX_PAYLOADS_BETWEEN_LOOKS = 64 };     /* payloads */
+static const double look_ns = 2e4; /* between two looks at the clock, if all goes as before */
 
 /* Where in @inline_context of a pool, which is nil where it is closed or settings want a look at each batch. */
 enum { CONTEXT_QUEUE, CONTEXT_REGISTRY, CONTEXT_INSTRUMENTATION, CONTEXT_WORKERS /* whether there are any */, CONTEXT_LOGGED };
@@ -65,8 +64,7 @@ static void pool_inline_run_check_clock(inline_run *run)
     int64_t now = guildhall_now();
     double each = (double)(now - run->began) / (double)run->next, left = (double)(RARRAY_LEN(run->outcomes) - run->next);
     run->looked_at = now;
-    long stride = (long)((double)look_ns / (each + 1));
-    run->look = run->next + (stride < 1 ? 1 : stride > MAX_PAYLOADS_BETWEEN_LOOKS ? MAX_PAYLOADS_BETWEEN_LOOKS : stride);
+    run->look = run->next + (long)guildhall_payloads_between_looks(look_ns, each);
     if (!guildhall_worth_spreading(run->queue, left * each)) return;
     run->spread = guildhall_cost_spreads(pool_inline_run_measure(run, now));
 }
@@ -196,7 +194,7 @@ static VALUE pool_inline_run_here(const inline_call *call)
     if (in_fiber && run.decision != GUILDHALL_INLINE_SMALL) return Qnil; /* other fibers go on meanwhile */
     run.may_spread = run.may_spread && pool_inline_run_size_of(&run) > 1;
     if (run.may_spread) run.began = run.looked_at = run.measured_at = guildhall_now();
-    run.look = run.decision == GUILDHALL_INLINE_SMALL ? 1 : MAX_PAYLOADS_BETWEEN_LOOKS;
+    run.look = run.decision == GUILDHALL_INLINE_SMALL ? 1 : (long)guildhall_payloads_between_looks(look_ns, 0);
     pool_inline_run_all(&run);
     pool_inline_run_record_stats(&run);
     if (run.spread) {

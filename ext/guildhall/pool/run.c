@@ -3,7 +3,6 @@
 #include <ruby/encoding.h>
 #include "values/frozen.h"
 
-enum { MAX_PAYLOADS_BETWEEN_LOOKS = 64 };         /* payloads */
 static const double look_after_ns = 2.5e5; /* how often to look at the clock and to wake readers */
 
 static const size_t malloc_noticed = 16 * 1024; /* bytes decoded */
@@ -213,16 +212,11 @@ static void pool_run_record_stats(const run *r, int64_t began)
     guildhall_histogram_add(&batch->queue->runs, spent);
 }
 
-static size_t pool_run_payloads_between_looks(const guildhall_batch *batch)
-{
-    double stride = look_after_ns / (guildhall_batch_cost(batch) + 1);
-    return stride < 1 ? 1 : stride > MAX_PAYLOADS_BETWEEN_LOOKS ? MAX_PAYLOADS_BETWEEN_LOOKS : (size_t)stride;
-}
-
 size_t guildhall_run(guildhall_batch *batch, size_t from, size_t to, int64_t until, guildhall_worker_slot *worker, size_t *skipped)
 {
     run r = {.batch = batch, .worker = worker, .next = from, .to = to, .notified = from, .looked = from, .until = until,
-             .skipped = skipped ? *skipped : GUILDHALL_NO_INDEX, .stage = Qnil, .stride = pool_run_payloads_between_looks(batch)};
+             .skipped = skipped ? *skipped : GUILDHALL_NO_INDEX, .stage = Qnil,
+             .stride = guildhall_payloads_between_looks(look_after_ns, guildhall_batch_cost(batch))};
     int64_t began = guildhall_now();
     while (r.next < r.to && !r.stopped) {
         int state = 0;

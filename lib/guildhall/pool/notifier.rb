@@ -11,12 +11,11 @@ module Guildhall
     # While there are batches to wait for, it looks after the supervisor, and the supervisor after it: whichever is killed,
     # the other one brings it back. It refers to its pool weakly: an unused pool can be collected.
     class Notifier
-      SUPERVISE_EVERY_SECONDS = 0.1
       PATIENCE_SECONDS = 0.05
       IDLE_SECONDS = 0.5 # after which a thread ends that has nothing to do
       MAX_THREADS = 16 # threads that do not wait
       Job = Struct.new(:future, :callback, :begun)
-      private_constant :SUPERVISE_EVERY_SECONDS, :PATIENCE_SECONDS, :IDLE_SECONDS, :MAX_THREADS, :Job
+      private_constant :PATIENCE_SECONDS, :IDLE_SECONDS, :MAX_THREADS, :Job
 
       # @param pool [#supervise] brings back the supervisor
       def initialize(pool)
