@@ -94,10 +94,6 @@ void guildhall_batch_let_go(guildhall_batch *);
 void guildhall_dispatched_add(guildhall_batch *);
 void guildhall_dispatched_remove(guildhall_batch *);
 void guildhall_init_dispatched(void);
-/* How long a caller runs payloads before other threads get their turn. */
-#define GUILDHALL_SPAN_NS 5000000
-#define GUILDHALL_SHORT_SPAN_NS 500000 /* where others are known to wait */
-
 guildhall_batch *guildhall_batch_of(VALUE object);
 /* What may be given to a worker: frozen Strings go as they are, others are copied, because what belongs to the caller is
  * never frozen. Where each Ractor has a collector of its own, plain Strings are not shared: workers read their bytes. Raises
@@ -116,8 +112,6 @@ bool guildhall_batch_spreads(guildhall_batch *);
 void guildhall_batch_leave_to_workers(guildhall_batch *, _Atomic bool *flag);
 /* Records what was done since the last call, for the comparison of running inline and on workers. */
 void guildhall_batch_measure(guildhall_batch *);
-/* Releases the GVL for a moment, if that was not done lately. May raise what interrupts the thread. */
-void guildhall_give_way(struct guildhall_fair_queue *);
 
 /* To be called after the Batch has come to refer to an object. Where each Ractor has a collector of its own, workers are other Ractors than
  * the Batch's, which looks at it in each of its collections instead. */
@@ -178,14 +172,6 @@ static inline guildhall_cost *guildhall_batch_known_cost(const guildhall_batch *
 
 /* Nanoseconds a payload: as measured in this batch, else in earlier ones; 0: not known. */
 double guildhall_batch_cost(const guildhall_batch *);
-/* How many payloads of that cost to run between two looks at the clock, which are to be `every_ns` apart. */
-static inline size_t guildhall_payloads_between_looks(double every_ns, double cost_ns)
-{
-    const double most = 64; /* what was cheap may become dear */
-    double payloads = every_ns / (cost_ns + 1);
-    return payloads < 1 ? 1 : (size_t)(payloads > most ? most : payloads);
-}
-
 /* How many payloads to claim at once, so that a slice is worth taking and leaves some for others. */
 size_t guildhall_batch_slice_size(const guildhall_batch *);
 

@@ -5,14 +5,15 @@
 #include <ruby/ractor.h>
 #include <stdlib.h>
 #include <guildhall/sharing.h>
+#include "help.h"
 #include "init.h"
 #include "memory/gc_block.h"
+#include "run.h"
 #include "transfer.h"
 #include "values/frozen.h"
 #include "values/share.h"
 
 enum { PAYLOADS_SAMPLED = 8 };
-static const int64_t trial_ns = 50000000; /* so long does a caller wait for workers that are busy with other batches */
 
 static VALUE guildhall_module;
 static ID id_native_records;
@@ -273,45 +274,18 @@ static size_t pool_batch_checked_index(const guildhall_batch *batch, VALUE index
     return at;
 }
 
-/* Whether its caller should still wait for a worker to run the first payload: none has run its code yet. */
-static bool pool_batch_on_trial(const guildhall_batch *batch)
-{
-    if (!atomic_load(&batch->parallel) || !guildhall_code_untried(batch->runnable->code)) return false;
-    bool begun = atomic_load(&batch->reached) || guildhall_now() - batch->lined_up_at < trial_ns;
-    return begun && guildhall_fair_queue_has_workers(batch->queue);
-}
-
 /* wait(index or nil, number of outcomes, seconds or nil): blocks until that payload has an outcome, or until there are more than
  * that; during a trial until there is one more. False at the deadline. */
 static VALUE pool_batch_wait(VALUE self, VALUE index, VALUE beyond, VALUE timeout)
 {
     guildhall_batch *batch = guildhall_batch_of(self);
     size_t at = NIL_P(index) ? GUILDHALL_NO_INDEX : pool_batch_checked_index(batch, index);
-    bool trial = pool_batch_on_trial(batch);
+    bool trial = guildhall_help_on_trial(batch);
     size_t count = trial ? atomic_load(&batch->done) : NUM2SIZET(beyond);
     int there = guildhall_batch_wait(batch, trial ? GUILDHALL_NO_INDEX : at, count, guildhall_deadline(timeout));
     guildhall_batch_measure(batch);
     RB_GC_GUARD(self);
     return there ? Qtrue : Qfalse;
-}
-
-/* Whether a caller is to run payloads that are in line for workers. `stalled`: it has waited for some, in vain. */
-static bool pool_batch_caller_helps(guildhall_batch *batch, bool stalled)
-{
-    guildhall_fair_queue *queue = batch->queue;
-    size_t idle = atomic_load(&queue->idle_workers), worker_count = atomic_load(&queue->worker_count);
-    if (atomic_load(&batch->reader_only) || !guildhall_fair_queue_has_workers(queue)) return true;
-    if (batch->decision == GUILDHALL_PARALLEL_FORCED || atomic_load(&batch->suspicious) || atomic_load(&batch->abandoned)) return false;
-    /* One thread more than there are processors keeps the others waiting, all of them whenever garbage is collected. */
-    if (idle < worker_count && worker_count - idle >= queue->processors) return idle == 0 && stalled;
-    if (idle == 0) return true;
-    /* A caller that runs payloads holds the GVL, so other callers cannot dispatch theirs: it stops helping, and wakes a worker instead. */
-    if (atomic_load(&batch->reading) && atomic_load(&queue->yielding) > 0) {
-        atomic_store(&batch->reading, false);
-        guildhall_fair_queue_wake(queue, 1);
-    }
-    if (stalled) guildhall_fair_queue_wake(queue, worker_count); /* those that have the batch may be busy with a dearer payload */
-    return atomic_load(&batch->reading);
 }
 
 /* help?(index or nil, whether it has waited in vain): whether this caller should run payloads: it reads the batch from the start, or no
@@ -322,57 +296,7 @@ static VALUE pool_batch_help_p(VALUE self, VALUE index, VALUE stalled)
     if (!NIL_P(index) && !guildhall_batch_available(batch, pool_batch_checked_index(batch, index))) return Qfalse;
     if (NIL_P(index) && !guildhall_batch_unclaimed(batch)) return Qfalse;
     if (!atomic_load(&batch->parallel)) return Qtrue;
-    return !pool_batch_on_trial(batch) && pool_batch_caller_helps(batch, RTEST(stalled)) ? Qtrue : Qfalse;
-}
-
-static VALUE pool_batch_yield_turn(VALUE nothing)
-{
-    rb_thread_schedule();
-    return nothing;
-}
-
-/* How long a caller runs payloads before other threads get their turn; shorter where some are known to wait. */
-static int64_t pool_batch_turn_ns(const guildhall_fair_queue *queue)
-{
-    return atomic_load_explicit(&queue->yielding, memory_order_relaxed) > 0 ? GUILDHALL_SHORT_SPAN_NS : GUILDHALL_SPAN_NS;
-}
-
-/* Does not wait for the end of Ruby's time slice of 100 ms. */
-void guildhall_give_way(guildhall_fair_queue *queue)
-{
-    int64_t turn = pool_batch_turn_ns(queue), now = turn == GUILDHALL_SHORT_SPAN_NS ? guildhall_now() : guildhall_coarse_now();
-    if (now - atomic_load_explicit(&queue->yielded_at, memory_order_relaxed) < turn) return;
-    atomic_fetch_add(&queue->yielding, 1);
-    int state = 0;
-    rb_protect(pool_batch_yield_turn, Qnil, &state);
-    atomic_fetch_sub(&queue->yielding, 1);
-    atomic_store_explicit(&queue->yielded_at, guildhall_now(), memory_order_relaxed);
-    if (state) rb_jump_tag(state);
-}
-
-static void pool_batch_call_missing_worker(const guildhall_batch *batch)
-{
-    guildhall_fair_queue *queue = batch->queue;
-    size_t idle = atomic_load(&queue->idle_workers), all = atomic_load(&queue->worker_count), busy = all > idle ? all - idle : 0;
-    if (busy < guildhall_fair_queue_workers_for(batch)) guildhall_fair_queue_wake(queue, 1);
-}
-
-/* For some milliseconds at most. */
-static void pool_batch_run_some(guildhall_batch *batch)
-{
-    bool parallel = atomic_load(&batch->parallel), settled = parallel || !guildhall_decision_may_change(batch->decision);
-    int64_t until = guildhall_now() + (settled ? pool_batch_turn_ns(batch->queue) : GUILDHALL_SHORT_SPAN_NS);
-    size_t from, count, next = 0, skipped = GUILDHALL_NO_INDEX;
-    do {
-        count = parallel ? guildhall_batch_slice_size(batch) : batch->size;
-        count = guildhall_batch_take(batch, count, &from);
-        if (count) next = guildhall_run(batch, from, from + count, until, NULL, &skipped);
-        if (count && next < from + count) guildhall_batch_rewind(batch, next);
-    } while (count && parallel && guildhall_now() < until);
-    if (skipped != GUILDHALL_NO_INDEX) guildhall_batch_rewind(batch, skipped);
-    guildhall_batch_measure(batch);
-    if (parallel && guildhall_batch_unclaimed(batch)) pool_batch_call_missing_worker(batch);
-    guildhall_give_way(batch->queue);
+    return !guildhall_help_on_trial(batch) && guildhall_help_wanted(batch, RTEST(stalled)) ? Qtrue : Qfalse;
 }
 
 /* help(index or nil): runs payloads that have not run yet; of a batch that workers do not have only this one. Whether the batch is
@@ -381,7 +305,7 @@ static VALUE pool_batch_help(VALUE self, VALUE index)
 {
     guildhall_batch *batch = guildhall_batch_of(self);
     size_t at = NIL_P(index) ? 0 : pool_batch_checked_index(batch, index);
-    if (NIL_P(index) || atomic_load(&batch->parallel)) pool_batch_run_some(batch);
+    if (NIL_P(index) || atomic_load(&batch->parallel)) guildhall_help_run_some(batch);
     else guildhall_run(batch, at, at + 1, 0, NULL, NULL);
     RB_GC_GUARD(self);
     return guildhall_batch_complete(batch) ? Qtrue : Qfalse;

@@ -108,10 +108,4 @@ size_t guildhall_fair_queue_workers_for(const guildhall_batch *);
 /* Calls the supervisor. With the GVL. */
 void guildhall_fair_queue_call(guildhall_fair_queue *);
 
-/* Runs payloads in the Ractor that calls: a worker with its slice, or a caller (`worker` is NULL) that reads payloads that have not run
- * yet. Runs those from `from` to `to` (without it) that are available, until the clock says `until` (0: no limit). What a payload raises
- * becomes its Failure; what ends the thread goes on to do so, with the payload released (caller) or left in the slot (worker). *skipped
- * becomes the least index that a caller leaves to workers, if there is any. Returns the index of the first payload not looked at. */
-size_t guildhall_run(guildhall_batch *, size_t from, size_t to, int64_t until, guildhall_worker_slot *worker, size_t *skipped);
-
 #endif

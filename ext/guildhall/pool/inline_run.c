@@ -2,6 +2,8 @@
  * what takes longer than a hand-over becomes a Batch, and is spread over workers while it runs. */
 #include "batch.h"
 #include "fair_queue.h"
+#include "help.h"
+#include "run.h"
 #include <ruby/fiber/scheduler.h>
 
 static VALUE guildhall_module;
