@@ -117,9 +117,8 @@ static void msgpack_build_fail(const scan *s)
     rb_exc_raise(guildhall_msgpack_error(s->codec, outcome, s->bytes, 0, length));
 }
 
-/* The value that begins at `from`, which what is no part of it may follow unless it is the `whole` payload. */
-static VALUE msgpack_build_one(const guildhall_msgpack_codec *codec, const uint8_t *bytes, size_t length, size_t from, int is_key,
-                               int whole)
+VALUE guildhall_msgpack_decode_at(const guildhall_msgpack_codec *codec, const uint8_t *bytes, size_t length, size_t from,
+                                  guildhall_msgpack_part part)
 {
     scan s; /* the list of open containers is long: what is not used of it is not touched */
     s.input = (guildhall_msgpack_input){bytes + from, bytes + length};
@@ -128,8 +127,8 @@ static VALUE msgpack_build_one(const guildhall_msgpack_codec *codec, const uint8
     s.codec = codec;
     s.bytes = bytes;
     guildhall_builder_init(&s.out);
-    if (RB_UNLIKELY(length > codec->rules.max_bytes || msgpack_build_value(&s, is_key) != GUILDHALL_MSGPACK_VALID)) msgpack_build_fail(&s);
-    if (RB_UNLIKELY(whole && s.input.at != s.input.end)) msgpack_build_fail(&s);
+    if (RB_UNLIKELY(length > codec->rules.max_bytes || msgpack_build_value(&s, part == GUILDHALL_MSGPACK_KEY) != GUILDHALL_MSGPACK_VALID)) msgpack_build_fail(&s);
+    if (RB_UNLIKELY(part == GUILDHALL_MSGPACK_PAYLOAD && s.input.at != s.input.end)) msgpack_build_fail(&s);
     VALUE made = s.out.stack.values[0];
     guildhall_value_stack_release(&s.out.stack);
     return made;
@@ -145,14 +144,9 @@ static VALUE msgpack_build_steady(const guildhall_msgpack_codec *codec, VALUE so
 VALUE guildhall_msgpack_decode(const guildhall_msgpack_codec *codec, VALUE source)
 {
     source = msgpack_build_steady(codec, source);
-    VALUE made = msgpack_build_one(codec, (const uint8_t *)RSTRING_PTR(source), (size_t)RSTRING_LEN(source), 0, 0, 1);
+    VALUE made = guildhall_msgpack_decode_at(codec, (const uint8_t *)RSTRING_PTR(source), (size_t)RSTRING_LEN(source), 0, GUILDHALL_MSGPACK_PAYLOAD);
     RB_GC_GUARD(source);
     return made;
-}
-
-VALUE guildhall_msgpack_decode_at(const guildhall_msgpack_codec *codec, const uint8_t *bytes, size_t length, size_t from, int is_key)
-{
-    return msgpack_build_one(codec, bytes, length, from, is_key, 0);
 }
 
 void guildhall_init_msgpack_build(void)

@@ -18,8 +18,12 @@ VALUE guildhall_msgpack_decode(const guildhall_msgpack_codec *codec, VALUE sourc
 /* The object as a frozen binary String. */
 VALUE guildhall_msgpack_encode(const guildhall_msgpack_codec *codec, VALUE object);
 
-/* The value that begins at `from`; a key may be a Symbol. The bytes stay where they are meanwhile, and go on after it. */
-VALUE guildhall_msgpack_decode_at(const guildhall_msgpack_codec *codec, const uint8_t *bytes, size_t length, size_t from, int is_key);
+/* A whole payload, which nothing follows; a value in it; a key in it, which may be a Symbol. */
+typedef enum { GUILDHALL_MSGPACK_PAYLOAD, GUILDHALL_MSGPACK_VALUE, GUILDHALL_MSGPACK_KEY } guildhall_msgpack_part;
+
+/* What begins at `from`. The bytes stay where they are meanwhile. */
+VALUE guildhall_msgpack_decode_at(const guildhall_msgpack_codec *codec, const uint8_t *bytes, size_t length, size_t from,
+                                  guildhall_msgpack_part part);
 
 /* The exception (not raised) for a payload that cannot be decoded. */
 VALUE guildhall_msgpack_error(const void *codec, guildhall_outcome outcome, const uint8_t *bytes, size_t from, size_t length);

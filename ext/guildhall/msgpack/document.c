@@ -36,12 +36,12 @@ static uint32_t msgpack_document_count(const view *v, position container) { retu
 
 static VALUE msgpack_document_build(const view *v, position at)
 {
-    return guildhall_msgpack_decode_at(msgpack_document_codec_of(v), v->bytes, v->length, at.offset, 0);
+    return guildhall_msgpack_decode_at(msgpack_document_codec_of(v), v->bytes, v->length, at.offset, GUILDHALL_MSGPACK_VALUE);
 }
 
 static VALUE msgpack_document_build_key(const view *v, position at)
 {
-    return guildhall_msgpack_decode_at(msgpack_document_codec_of(v), v->bytes, v->length, at.offset, 1);
+    return guildhall_msgpack_decode_at(msgpack_document_codec_of(v), v->bytes, v->length, at.offset, GUILDHALL_MSGPACK_KEY);
 }
 
 static int msgpack_document_named(const view *v, position map, VALUE name, position *found, VALUE *fallback)

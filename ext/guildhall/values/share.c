@@ -211,10 +211,13 @@ static bool share_hand_over(walk *w)
     return !raised;
 }
 
-/* `leaving`: for another Ractor; else it stays, frozen, and Ruby finds it shareable when it asks. */
-static bool share_all(VALUE object, bool frozen_only, bool leaving)
+/* FREEZING: else all of it has to be frozen already. LEAVING: for another Ractor; else it stays, frozen, and Ruby finds it shareable when
+ * it asks. */
+enum { FREEZING = 1, LEAVING = 2 };
+
+static bool share_all(VALUE object, int how)
 {
-    walk w = {.plain = true, .frozen_only = frozen_only};
+    walk w = {.plain = true, .frozen_only = !(how & FREEZING)};
     guildhall_value_stack_init(&w.found);
     guildhall_value_stack_init(&w.others);
     share_begin(&w);
@@ -223,7 +226,7 @@ static bool share_all(VALUE object, bool frozen_only, bool leaving)
     bool shared = w.plain && share_others(&w) && share_own_all(&w);
     if (shared) share_freeze_all(&w);
     else if (w.others.count == 0 || !w.plain) share_take_back(&w); /* else that was done */
-    shared = shared && (!leaving || share_hand_over(&w));
+    shared = shared && (!(how & LEAVING) || share_hand_over(&w));
     share_end(&w);
     guildhall_value_stack_release(&w.found);
     guildhall_value_stack_release(&w.others);
@@ -231,13 +234,13 @@ static bool share_all(VALUE object, bool frozen_only, bool leaving)
     return shared;
 }
 
-bool guildhall_share_plain(VALUE object) { return share_all(object, false, true); }
+bool guildhall_share_plain(VALUE object) { return share_all(object, FREEZING | LEAVING); }
 
-bool guildhall_freeze_plain(VALUE object) { return share_all(object, false, false); }
+bool guildhall_freeze_plain(VALUE object) { return share_all(object, FREEZING); }
 
-bool guildhall_shareable(VALUE object) { return share_all(object, true, true); }
+bool guildhall_shareable(VALUE object) { return share_all(object, LEAVING); }
 
-bool guildhall_frozen(VALUE object) { return share_all(object, true, false); }
+bool guildhall_frozen(VALUE object) { return share_all(object, 0); }
 
 /* @api private. Shareable.plain!(object): the object, shareable; what Ruby has to share may be frozen in part where it raises. */
 static VALUE share_plain_bang(VALUE self, VALUE object)
