@@ -10,7 +10,7 @@ module Guildhall # rubocop:disable Style/Documentation
 
       class << self
         def begin(pool)
-          install if POOLS.size.zero? # rubocop:disable Style/ZeroLengthPredicate -- WeakMap has no empty?
+          @installed ||= install
           POOLS[pool] = true
         end
 
@@ -31,6 +31,7 @@ module Guildhall # rubocop:disable Style/Documentation
         def install
           at_exit { POOLS.keys.each(&:stop_at_exit) } # in children, too: they may have workers of their own
           Process.singleton_class.prepend(ForkGuard) unless FORKS_WITH_RACTORS
+          true
         end
       end
 
