@@ -344,7 +344,7 @@ module Guildhall
       start_workers
       pushed = @queue.push(batch)
       pushed = overflow(batch, source) if pushed == false
-      batch.decision = Decision.number(:inline, :saturated) unless pushed
+      batch.decision = Decision.number(:inline, pushed.nil? ? :queue_closed : :saturated) unless pushed
     end
 
     # Applies the overflow policy to a batch for which there is no room.

@@ -12,6 +12,7 @@ typedef enum {
     GUILDHALL_INLINE_SMALL,        /* handing it over would take longer */
     GUILDHALL_INLINE_SLOWER,       /* workers were slower, as measured */
     GUILDHALL_INLINE_SATURATED,
+    GUILDHALL_INLINE_QUEUE_CLOSED, /* the pool shuts down or rests; or the process was just forked */
     GUILDHALL_INLINE_FORCED,       /* parallel: false */
     GUILDHALL_INLINE_MODE,         /* GUILDHALL_INLINE, Pool.inline */
     GUILDHALL_INLINE_NO_WORKERS,

@@ -8,8 +8,8 @@ module Guildhall
     #   @return [Symbol] :inline (its reader runs it) or :parallel (workers run it, and its reader where it helps)
     # @!attribute [r] reason
     #   @return [Symbol] inline: :small (handing it over would take longer), :slower (with workers, as measured), :saturated,
-    #     :forced (`parallel: false`), :inline_mode (`Pool.inline`, `GUILDHALL_INLINE`), :no_workers,
-    #     :breaker_open, or a String: why the task itself can run in the main Ractor only (its `inline_reason`); parallel:
+    #     :queue_closed (the pool shuts down or rests), :forced (`parallel: false`), :inline_mode (`Pool.inline`,
+    #     `GUILDHALL_INLINE`), :no_workers, :breaker_open, or a String: why the task itself can run in the main Ractor only (its `inline_reason`); parallel:
     #     :unknown (nothing is known of its code), :worthwhile, :overdue (begun inline, and took longer than a hand-over),
     #     :forced (`parallel: true`)
     Decision = Data.define(:place, :reason) do
@@ -24,7 +24,7 @@ module Guildhall
 
     # In the order of `ext/guildhall/pool/decision.h`.
     class Decision
-      INLINE = %i[small slower saturated forced inline_mode no_workers breaker_open main_only].freeze
+      INLINE = %i[small slower saturated queue_closed forced inline_mode no_workers breaker_open main_only].freeze
       ALL = [*INLINE.map { |reason| new(:inline, reason) },
              *%i[unknown worthwhile overdue forced].map { |reason| new(:parallel, reason) }].freeze
       NUMBERS = ALL.each_with_index.to_h { |decision, number| [[decision.place, decision.reason].freeze, number] }.freeze

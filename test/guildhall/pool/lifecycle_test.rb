@@ -95,7 +95,7 @@ class PoolLifecycleTest < GuildhallTest
     future = pool.dispatch([nil], task = Gated.new(gate), parallel: true)
     eventually { pool.stats[:busy] == 1 }
     refute pool.rest(timeout: 0.05)
-    assert_predicate pool.dispatch([1], task, parallel: true), :deferred?
+    assert_equal "inline: queue closed", pool.dispatch([1], task, parallel: true).decision.to_s
     gate << "opened"
     assert_equal ["opened"], future.value(timeout: 10)
     eventually { pool.map([1], WhichRactor, parallel: true) == [:worker] }
