@@ -279,8 +279,12 @@ static VALUE pool_fair_queue_depths(VALUE self)
     return depths;
 }
 
+/* @api private. Pool.fork_generation: another number in a child process. */
+static VALUE pool_fair_queue_fork_generation(VALUE self) { return UINT2NUM(guildhall_fork_generation()); }
+
 void guildhall_init_pool_fair_queue(VALUE pool)
 {
+    rb_define_singleton_method(pool, "fork_generation", pool_fair_queue_fork_generation, 0);
     VALUE queue = rb_define_class_under(pool, "FairQueue", rb_cObject);
     rb_undef_alloc_func(queue);
     rb_define_singleton_method(queue, "build", pool_fair_queue_build, 2);

@@ -44,7 +44,7 @@ module Guildhall
         @ended = !list.nil?
         @lock = Mutex.new
         @changed = ConditionVariable.new
-        @process = Process.pid
+        @generation = Pool.fork_generation
         start unless @ended
       end
 
@@ -101,7 +101,7 @@ module Guildhall
       end
 
       def check_process
-        raise PoolClosedError, "this stream belongs to the process before the fork, and is read there" if @process != Process.pid
+        raise PoolClosedError, "this stream belongs to the process before the fork, and is read there" if @generation != Pool.fork_generation
       end
 
       def hand_out

@@ -105,7 +105,7 @@ module Guildhall
         @done = ConditionVariable.new
         @state = :pending
         @waiting = []
-        @process = Process.pid
+        @generation = Pool.fork_generation
       end
 
       # @param timeout [Numeric, nil] seconds; nil: no limit
@@ -180,7 +180,7 @@ module Guildhall
       private
 
       def forked?
-        @process != Process.pid
+        @generation != Pool.fork_generation
       end
 
       # @return [Boolean] false when it was settled before

@@ -74,7 +74,7 @@ module Guildhall
       private
 
       def forked?
-        @process != Process.pid
+        @generation != Pool.fork_generation
       end
 
       # A child process does not wait for what its parent waits for.
@@ -86,7 +86,7 @@ module Guildhall
         @threads = {}.compare_by_identity # what each does: it is :waiting for a job, :running one, :blocked in one, or :leaving
         @last_begun = 0
         @stopping = false
-        @process = Process.pid
+        @generation = Pool.fork_generation
       end
 
       def enqueue(job)
