@@ -291,7 +291,7 @@ module Guildhall
 
     # @param batch [Batch] that its caller has begun in the short way (inline_run.c calls this), and whose rest is worth handing over
     # @param raising [Boolean] see {Mapping#map}
-    def enqueue_rest(batch, raising)
+    def enqueue_remaining(batch, raising)
       reason = inline_reason(batch, nil)
       reason ? batch.decision = Decision.number(:inline, reason) : enqueue(batch, nil)
       @queue.decided(batch)

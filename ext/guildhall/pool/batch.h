@@ -143,7 +143,7 @@ static inline bool guildhall_batch_complete(const guildhall_batch *batch)
     return atomic_load_explicit(&batch->done, memory_order_acquire) == batch->size;
 }
 
-static inline bool guildhall_batch_unclaimed(const guildhall_batch *batch)
+static inline bool guildhall_batch_any_unclaimed(const guildhall_batch *batch)
 {
     return atomic_load_explicit(&batch->cursor, memory_order_relaxed) < batch->size;
 }

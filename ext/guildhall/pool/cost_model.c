@@ -27,7 +27,7 @@ guildhall_cost *guildhall_cost_find(guildhall_cost_model *model, uint32_t code, 
         }
         if (entry->used < oldest->used) oldest = entry;
     }
-    *oldest = (guildhall_cost){.key = key, .used = ++model->clock, .ways = {.best = true, .current = true}};
+    *oldest = (guildhall_cost){.key = key, .used = ++model->clock, .ways = {.best = GUILDHALL_SPREAD, .current = GUILDHALL_SPREAD}};
     return oldest;
 }
 

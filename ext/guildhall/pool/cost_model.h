@@ -10,6 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* The ways that are compared. */
+enum { GUILDHALL_ALONE, GUILDHALL_SPREAD };
+
 enum { GUILDHALL_COST_SETS = 128, GUILDHALL_COST_SET_SIZE = 4 };
 
 typedef struct {
@@ -40,7 +43,7 @@ void guildhall_cost_measured(guildhall_cost *of_batches, bool spread, bool compl
 /* In the main Ractor: a batch has run that says nothing: others ran beside it, or it failed. */
 void guildhall_cost_unmeasured(guildhall_cost *of_batches);
 /* Whether such batches are to be spread now: without a measurement they are. */
-static inline bool guildhall_cost_spreads(const guildhall_cost *of_batches) { return of_batches->ways.current; }
+static inline bool guildhall_cost_spreads(const guildhall_cost *of_batches) { return of_batches->ways.current == GUILDHALL_SPREAD; }
 /* Nanoseconds until the next comparison: an epoch, or one payload where that takes longer. */
 double guildhall_cost_epoch(double payload_ns);
 /* About the number of bytes or payloads that the class in a key stands for. */

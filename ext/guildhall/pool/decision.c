@@ -19,7 +19,7 @@ static bool pool_decision_spreads(guildhall_fair_queue *queue, const guildhall_c
 {
     bool crowded = atomic_load_explicit(&queue->yielding, memory_order_relaxed) > 0;
     if (!crowded) return reading ? guildhall_cost_spreads(cost) : cost->ways.best;
-    return cost->ways.best || cost->ways.cost[1] < 2 * cost->ways.cost[0];
+    return cost->ways.best || cost->ways.cost[GUILDHALL_SPREAD] < 2 * cost->ways.cost[GUILDHALL_ALONE];
 }
 
 guildhall_decision guildhall_decide(guildhall_fair_queue *queue, const guildhall_runnable *task, size_t bytes, size_t count, bool reading)

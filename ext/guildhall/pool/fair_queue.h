@@ -28,10 +28,10 @@ typedef struct guildhall_fair_queue {
     guildhall_waitlist space;      /* callers that wait for room */
     guildhall_waitlist attention;  /* the supervisor */
     guildhall_waitlist stopping;   /* callers that wait until nothing is in flight, or until no worker is left */
-    _Atomic bool called;           /* the supervisor is */
+    _Atomic bool summoned;         /* the supervisor is */
     _Atomic size_t inflight;       /* parallel batches that are not complete */
     int64_t shortest_deadline_ns;  /* of those, for one payload; 0: none has one. Under the lock */
-    _Atomic bool slices_wanted;    /* somebody subscribes to slices: the supervisor is called for each */
+    _Atomic bool slices_wanted;    /* somebody subscribes to slices: the supervisor is summoned for each */
     _Atomic uint64_t decisions[GUILDHALL_DECISIONS]; /* how often each was made */
     guildhall_cost_model costs;    /* written in the main Ractor, but for payloads' costs */
     _Atomic uint64_t inlined_payloads, worker_payloads, late_results;
@@ -105,7 +105,7 @@ void guildhall_fair_queue_leave_slice(guildhall_worker_slot *);
 void guildhall_fair_queue_wake(guildhall_fair_queue *, size_t workers);
 /* How many workers a batch is meant for, beside its caller where that one reads it at once. */
 size_t guildhall_fair_queue_workers_for(const guildhall_batch *);
-/* Calls the supervisor. With the GVL. */
-void guildhall_fair_queue_call(guildhall_fair_queue *);
+/* Summons the supervisor: it looks at once. With the GVL. */
+void guildhall_fair_queue_summon(guildhall_fair_queue *);
 
 #endif

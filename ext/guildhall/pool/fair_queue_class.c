@@ -73,7 +73,7 @@ static VALUE pool_fair_queue_close(VALUE self)
     if (locked) guildhall_fair_queue_unlock(queue);
     guildhall_waitlist_wake_all(&queue->workers);
     guildhall_waitlist_wake_all(&queue->space);
-    guildhall_fair_queue_call(queue);
+    guildhall_fair_queue_summon(queue);
     return self;
 }
 
@@ -84,19 +84,19 @@ static VALUE pool_fair_queue_dissolve(VALUE self)
     return self;
 }
 
-static int pool_fair_queue_supervisor_called(void *context) { return atomic_load(&((guildhall_fair_queue *)context)->called); }
+static int pool_fair_queue_supervisor_summoned(void *context) { return atomic_load(&((guildhall_fair_queue *)context)->summoned); }
 
-/* attend(seconds or nil): blocks until the supervisor is called. False at the deadline. */
+/* attend(seconds or nil): blocks until the supervisor is summoned. False at the deadline. */
 static VALUE pool_fair_queue_attend(VALUE self, VALUE timeout)
 {
     guildhall_fair_queue *queue = guildhall_fair_queue_of(self);
-    guildhall_wait(&queue->attention, pool_fair_queue_supervisor_called, queue, guildhall_deadline(timeout));
-    return atomic_exchange(&queue->called, false) ? Qtrue : Qfalse;
+    guildhall_wait(&queue->attention, pool_fair_queue_supervisor_summoned, queue, guildhall_deadline(timeout));
+    return atomic_exchange(&queue->summoned, false) ? Qtrue : Qfalse;
 }
 
-static VALUE pool_fair_queue_call(VALUE self)
+static VALUE pool_fair_queue_summon(VALUE self)
 {
-    guildhall_fair_queue_call(guildhall_fair_queue_of(self));
+    guildhall_fair_queue_summon(guildhall_fair_queue_of(self));
     return self;
 }
 
@@ -181,7 +181,7 @@ static VALUE pool_fair_queue_shortest_deadline(VALUE self)
     return ns ? DBL2NUM((double)ns / 1e9) : Qnil;
 }
 
-/* Whether the supervisor is to be called for every slice. */
+/* Whether the supervisor is to be summoned for every slice. */
 static VALUE pool_fair_queue_want_slices(VALUE self, VALUE wanted)
 {
     atomic_store(&guildhall_fair_queue_of(self)->slices_wanted, RTEST(wanted));
@@ -219,7 +219,7 @@ static VALUE pool_fair_queue_cost_row(const guildhall_cost *cost)
 {
     return rb_ary_new_from_args(7, ULL2NUM(cost->key >> 16), SIZET2NUM(guildhall_cost_middle(cost->key >> 8 & 0xff)),
                                 SIZET2NUM(guildhall_cost_middle(cost->key & 0xff)), pool_fair_queue_seconds(guildhall_cost_read(cost)),
-                                pool_fair_queue_seconds(cost->ways.cost[0]), pool_fair_queue_seconds(cost->ways.cost[1]),
+                                pool_fair_queue_seconds(cost->ways.cost[GUILDHALL_ALONE]), pool_fair_queue_seconds(cost->ways.cost[GUILDHALL_SPREAD]),
                                 guildhall_cost_spreads(cost) ? Qtrue : Qfalse);
 }
 
@@ -292,7 +292,7 @@ void guildhall_init_pool_fair_queue(VALUE pool)
     rb_define_method(queue, "close", pool_fair_queue_close, 0);
     rb_define_method(queue, "dissolve", pool_fair_queue_dissolve, 0);
     rb_define_method(queue, "attend", pool_fair_queue_attend, 1);
-    rb_define_method(queue, "call", pool_fair_queue_call, 0);
+    rb_define_method(queue, "summon", pool_fair_queue_summon, 0);
     rb_define_method(queue, "wait_for_room", pool_fair_queue_wait_for_room, 2);
     rb_define_method(queue, "wait_until_drained", pool_fair_queue_wait_until_drained, 1);
     rb_define_method(queue, "wait_until_workerless", pool_fair_queue_wait_until_workerless, 1);

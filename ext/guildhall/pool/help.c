@@ -74,6 +74,6 @@ void guildhall_help_run_some(guildhall_batch *batch)
     } while (count && parallel && guildhall_now() < until);
     if (skipped != GUILDHALL_NO_INDEX) guildhall_batch_rewind(batch, skipped);
     guildhall_batch_measure(batch);
-    if (parallel && guildhall_batch_unclaimed(batch)) pool_help_call_missing_worker(batch);
+    if (parallel && guildhall_batch_any_unclaimed(batch)) pool_help_call_missing_worker(batch);
     guildhall_give_way(batch->queue);
 }

@@ -7,7 +7,7 @@
 #include <ruby/fiber/scheduler.h>
 
 static VALUE guildhall_module;
-static ID id_known, id_inline_context, id_subscribers, id_enqueue_rest, id_of, id_aref, id_with_logger;
+static ID id_known, id_inline_context, id_subscribers, id_enqueue_remaining, id_of, id_aref, id_with_logger;
 static ID id_failure, id_dropped, id_raise_numbered;
 static VALUE instruction_sequence; /* the class */
 
@@ -119,7 +119,7 @@ static void pool_inline_run_record_stats(inline_run *run)
     guildhall_cost_add(cost, (double)(now - run->began) / (double)run->next);
 }
 
-static VALUE pool_inline_run_batch_of_the_rest(VALUE queue, VALUE runnable, const inline_run *run)
+static VALUE pool_inline_run_batch_of_remaining(VALUE queue, VALUE runnable, const inline_run *run)
 {
     VALUE batch = guildhall_batch_continue(queue, runnable, run->outcomes, (size_t)run->next, run->failures, run->bytes);
     guildhall_batch_of(batch)->decision = run->decision;
@@ -192,7 +192,7 @@ static VALUE pool_inline_run_here(const inline_call *call)
         run.bytes = guildhall_mean_bytes(run.outcomes, false);
         run.decision = guildhall_decide(queue, task, run.bytes, pool_inline_run_size_of(&run), !in_fiber);
     }
-    if (run.decision >= GUILDHALL_PARALLEL_UNKNOWN) return pool_inline_run_batch_of_the_rest(self, runnable, &run);
+    if (run.decision >= GUILDHALL_PARALLEL_UNKNOWN) return pool_inline_run_batch_of_remaining(self, runnable, &run);
     if (in_fiber && run.decision != GUILDHALL_INLINE_SMALL) return Qnil; /* other fibers go on meanwhile */
     run.may_spread = run.may_spread && pool_inline_run_size_of(&run) > 1;
     if (run.may_spread) run.began = run.looked_at = run.measured_at = guildhall_now();
@@ -201,7 +201,7 @@ static VALUE pool_inline_run_here(const inline_call *call)
     pool_inline_run_record_stats(&run);
     if (run.spread) {
         run.decision = GUILDHALL_PARALLEL_OVERDUE;
-        return pool_inline_run_batch_of_the_rest(self, runnable, &run);
+        return pool_inline_run_batch_of_remaining(self, runnable, &run);
     }
     atomic_fetch_add_explicit(&queue->decisions[run.decision], 1, memory_order_relaxed);
     guildhall_give_way(queue);
@@ -222,7 +222,7 @@ static VALUE pool_inline_run_in_pool(VALUE pool, VALUE payloads, VALUE task, boo
     else made = rb_block_call(pool, id_with_logger, 0, NULL, pool_inline_run_logged, (VALUE)&call);
     RB_GC_GUARD(context);
     if (NIL_P(made) || RB_TYPE_P(made, T_ARRAY)) return made;
-    return rb_funcall(pool, id_enqueue_rest, 2, made, raising ? Qtrue : Qfalse);
+    return rb_funcall(pool, id_enqueue_remaining, 2, made, raising ? Qtrue : Qfalse);
 }
 
 /* run_inline(payloads, task, whether the first failure is raised, and what was dropped is left out): the outcomes; nil: it has to go
@@ -261,7 +261,7 @@ void guildhall_init_pool_inline_run(VALUE guildhall, VALUE pool)
     id_known = rb_intern("@known");
     id_inline_context = rb_intern("@inline_context");
     id_subscribers = rb_intern("@subscribers");
-    id_enqueue_rest = rb_intern("enqueue_rest");
+    id_enqueue_remaining = rb_intern("enqueue_remaining");
     id_with_logger = rb_intern("with_logger");
     id_of = rb_intern("of");
     id_aref = rb_intern("[]");

@@ -153,7 +153,7 @@ static VALUE pool_run_payloads(VALUE argument)
 static void pool_run_release(run *r, bool ends)
 {
     bool again = r->mark == GUILDHALL_SLOT_RUNNING_AGAIN;
-    bool native = r->batch->runnable->decoder && NIL_P(r->batch->runnable->rest);
+    bool native = r->batch->runnable->decoder && NIL_P(r->batch->runnable->following);
     ends = ends && !native;
     if (r->mark) guildhall_batch_release(r->batch, r->next, r->mark, again || ends ? GUILDHALL_SLOT_AGAIN : GUILDHALL_SLOT_UNSET);
     if (r->mark && again && ends) guildhall_batch_leave_to_workers(r->batch, &r->batch->suspicious);

@@ -84,7 +84,7 @@ static void pool_runnable_mark(void *data)
     rb_gc_mark(runnable->task);
     rb_gc_mark(runnable->code_object);
     rb_gc_mark(runnable->receiver);
-    rb_gc_mark(runnable->rest);
+    rb_gc_mark(runnable->following);
     rb_gc_mark(runnable->codec);
     rb_gc_mark(runnable->decode_stage);
     rb_gc_mark(runnable->preparer);
@@ -102,23 +102,23 @@ static const rb_data_type_t runnable_type = {
 
 guildhall_runnable *guildhall_runnable_of(VALUE object) { return rb_check_typeddata(object, &runnable_type); }
 
-static const guildhall_decoder *pool_runnable_transfers_of(VALUE task, const guildhall_decoder *decoder, VALUE rest)
+static const guildhall_decoder *pool_runnable_transfers_of(VALUE task, const guildhall_decoder *decoder, VALUE following)
 {
     if (!GUILDHALL_COLLECTOR_PER_RACTOR) return NULL;
-    if (decoder) return NIL_P(rest) && guildhall_document_decoder_p(decoder) ? decoder : NULL;
+    if (decoder) return NIL_P(following) && guildhall_document_decoder_p(decoder) ? decoder : NULL;
     return guildhall_json_value_decoder(task);
 }
 
-/* Runnable.build(task, takes_metadata, codec, address of its native decoder, rest, name of the decoding stage, preparer, code,
+/* Runnable.build(task, takes_metadata, codec, address of its native decoder, what follows it, name of the decoding stage, preparer, code,
  *                self of a block) */
-static VALUE pool_runnable_build(VALUE class, VALUE task, VALUE takes_metadata, VALUE codec, VALUE address, VALUE rest,
+static VALUE pool_runnable_build(VALUE class, VALUE task, VALUE takes_metadata, VALUE codec, VALUE address, VALUE following,
                            VALUE stage, VALUE preparer, VALUE code, VALUE receiver)
 {
     const guildhall_decoder *decoder = guildhall_decoder_at(address);
     guildhall_runnable *runnable;
     VALUE self = TypedData_Make_Struct(class, guildhall_runnable, &runnable_type, runnable);
     RB_OBJ_WRITE(self, &runnable->task, task);
-    RB_OBJ_WRITE(self, &runnable->rest, rest);
+    RB_OBJ_WRITE(self, &runnable->following, following);
     RB_OBJ_WRITE(self, &runnable->codec, codec);
     RB_OBJ_WRITE(self, &runnable->decode_stage, stage);
     RB_OBJ_WRITE(self, &runnable->preparer, preparer);
@@ -127,7 +127,7 @@ static VALUE pool_runnable_build(VALUE class, VALUE task, VALUE takes_metadata, 
     runnable->runs_blocks = rb_obj_is_proc(task) || rb_respond_to(task, rb_intern("own"));
     runnable->code = guildhall_code_of(code);
     runnable->decoder = decoder;
-    runnable->transfers = pool_runnable_transfers_of(task, decoder, rest);
+    runnable->transfers = pool_runnable_transfers_of(task, decoder, following);
     runnable->native_values = GUILDHALL_COLLECTOR_PER_RACTOR && guildhall_codec_native_values_p(task);
     runnable->takes_metadata = RTEST(takes_metadata);
     return rb_ractor_make_shareable(rb_obj_freeze(self));

@@ -45,7 +45,7 @@ typedef struct guildhall_runnable {
     VALUE task;                          /* shareable, answers `call` */
     VALUE code_object;                   /* owns the code */
     guildhall_code *code;                /* what is known of the task's code, shared with its other tasks */
-    VALUE rest;                          /* what follows the native decoder; nil: nothing */
+    VALUE following;                     /* what follows the native decoder; nil: nothing */
     VALUE codec;                         /* owns the native decoder; nil: none */
     VALUE preparer;                      /* gets a batch's payloads before anybody else; nil: none */
     VALUE decode_stage;                  /* the stage's name in Failures of the native decoder; nil outside pipelines */

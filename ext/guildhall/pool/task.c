@@ -53,9 +53,9 @@ static VALUE pool_task_outcome_of(const guildhall_runnable *runnable, VALUE byte
     *native = runnable->native_values;
     if (!runnable->decoder || !RB_TYPE_P(bytes, T_STRING)) return pool_task_call(runnable, runnable->task, bytes, metadata, on_worker);
     VALUE value = pool_task_decode(runnable, bytes, stage, native);
-    if (NIL_P(runnable->rest)) return value;
+    if (NIL_P(runnable->following)) return value;
     *native = false;
-    return pool_task_call(runnable, runnable->rest, value, metadata, on_worker);
+    return pool_task_call(runnable, runnable->following, value, metadata, on_worker);
 }
 
 static VALUE pool_task_make_shareable(const guildhall_runnable *runnable, VALUE outcome, bool on_worker)

@@ -106,7 +106,7 @@ static void pool_worker_slot_record_slice(guildhall_worker_slot *worker)
     worker->records[number % GUILDHALL_SLICE_RECORDS] =
         (guildhall_slice_record){from, to - from, guildhall_now() - atomic_load(&worker->slice_since)};
     atomic_store(&worker->recorded, number + 1);
-    guildhall_fair_queue_call(worker->queue);
+    guildhall_fair_queue_summon(worker->queue);
 }
 
 /* Runs the slice; where it is stopped early, the rest goes back in line. */
@@ -135,7 +135,7 @@ static VALUE pool_worker_slot_announce_exit(VALUE self)
     if (atomic_exchange(&worker->exited, true)) return Qnil;
     if (atomic_load(&worker->uncounted)) guildhall_fair_queue_leave_slice(worker); /* it was given up: nobody recovers it */
     pool_worker_slot_count_out(worker);
-    guildhall_fair_queue_call(worker->queue);
+    guildhall_fair_queue_summon(worker->queue);
     return Qnil;
 }
 

@@ -42,11 +42,11 @@ module Guildhall # rubocop:disable Style/Documentation
         include Severities
 
         # @param dropped [Guildhall::Queue] holds one item a dropped line, up to its capacity
-        # @param call [FairQueue] whose supervisor writes the lines
-        def initialize(queue, dropped, call)
+        # @param supervised [FairQueue] whose supervisor writes the lines
+        def initialize(queue, dropped, supervised)
           @queue = queue
           @dropped = dropped
-          @call = call
+          @supervised = supervised
           Ractor.make_shareable(self)
         end
 
@@ -55,7 +55,7 @@ module Guildhall # rubocop:disable Style/Documentation
         def add(severity, message)
           line = [severity, message.to_s.dup.freeze].freeze
           @dropped.try_push(true) unless @queue.try_push(line)
-          @call.call
+          @supervised.summon
           true
         end
       end
@@ -66,8 +66,8 @@ module Guildhall # rubocop:disable Style/Documentation
       end
 
       # For a worker.
-      def line(call)
-        Line.new(@queue, @dropped, call)
+      def line(supervised)
+        Line.new(@queue, @dropped, supervised)
       end
 
       # Writes the lines that are queued now, to standard error without a logger. In the main Ractor: the supervisor would do nothing else

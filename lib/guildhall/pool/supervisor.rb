@@ -2,7 +2,7 @@
 
 module Guildhall
   class Pool
-    # Supervises the workers of a pool in a thread of its own. It sleeps until it is called: by a worker that leaves, by a
+    # Supervises the workers of a pool in a thread of its own. It sleeps until it is summoned: by a worker that leaves, by a
     # batch with a deadline or a listener, by a line of the log. No payload and no result waits for it, and if it is killed
     # the next reader that waits starts it again.
     class Supervisor
@@ -66,7 +66,7 @@ module Guildhall
       def resize(count)
         @workers = count
         @worker_set.resize(target) if @started
-        @worker_set.queue.call # what waits may be its readers' now
+        @worker_set.queue.summon # what waits may be its readers' now
       end
 
       # Ends workers and thread, when they have done the queued work. Neither waits nor locks. In a child process there are none.
@@ -138,7 +138,7 @@ module Guildhall
         0.1
       end
 
-      # @return [Numeric, nil] when to look again, in seconds; nil: when called
+      # @return [Numeric, nil] when to look again, in seconds; nil: when summoned
       def care
         @worker_set.each_exited { |handle| recover(handle) }
         pause = abandon_the_stuck

@@ -4,9 +4,9 @@ require "test_helper"
 require "guildhall/pool"
 
 class PoolLogTest < GuildhallTest
-  # In place of the queue whose supervisor is called.
+  # In place of the queue whose supervisor is summoned.
   module Queue
-    def self.call = nil
+    def self.summon = nil
   end
 
   class Logger
