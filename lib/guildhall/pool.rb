@@ -111,7 +111,7 @@ module Guildhall
     # @option options [Numeric] deadline seconds that one payload may take on a worker; nil: the pool's setting
     # @option options [Boolean] retry false fails what a worker died with at once instead of running it once more
     # @option options [Integer] slice payloads a worker takes at once; nil: as it pays
-    # @option options [Integer] priority slices a turn; 1
+    # @option options [Integer] priority slices a turn; 1. A source has that of its first batch for as long as it has work
     # @raise [Guildhall::ArgumentError] naming every option that is wrong
     # @raise [NotShareableError] naming the path to what cannot be shared
     # @raise [PoolSaturatedError] with `overflow: :reject`, or after waiting with `overflow: :wait`
