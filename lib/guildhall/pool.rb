@@ -218,9 +218,8 @@ module Guildhall
     # @return [Boolean] whether all workers have ended
     def rest(timeout: 10)
       reset_after_fork
-      resting = @supervisor
       @inline_context = nil
-      resting.stop(timeout).tap { |ended| start_instead_of(resting) if ended }
+      @supervisor.stop(timeout).tap { restart }
     end
 
     def inspect
@@ -380,15 +379,15 @@ module Guildhall
       raise PoolClosedError, "this pool has been shut down" if @closed
 
       reset_after_fork
-      start_instead_of(@supervisor) if @supervisor.ended? # a rest whose time was up has ended by now
+      restart if @supervisor.ended? # a rest whose time was up has ended by now
     end
 
-    # Several threads may find that it has ended. The handler of a signal cannot lock: it starts only what no thread is about to start.
-    def start_instead_of(supervisor)
-      replace = -> { start if @supervisor.equal?(supervisor) && (!@closed || @queue.forked?) }
-      return @lock.synchronize(&replace) unless SignalTrap.active?
+    # Several threads may come to it. The handler of a signal cannot lock: it starts only what no thread is about to start.
+    def restart
+      renew = -> { start if @queue.forked? || (@supervisor.ended? && !@closed) }
+      return @lock.synchronize(&renew) unless SignalTrap.active?
 
-      replace.call unless @lock.locked?
+      renew.call unless @lock.locked?
     end
 
     def start
@@ -410,7 +409,7 @@ module Guildhall
 
     # In a child process there are no workers, whatever the memory says.
     def reset_after_fork
-      start_instead_of(@supervisor) if @queue.forked?
+      restart if @queue.forked?
     end
 
     def start_workers

@@ -29,6 +29,19 @@ class PoolForkTrackingTest < GuildhallTest
     pool.shutdown
   end
 
+  def test_hooks_are_installed_once_although_all_pools_were_collected
+    out = assert_ruby(<<~RUBY)
+      #{SETUP}
+      tracking = Guildhall::Pool::ForkTracking
+      hooks = []
+      tracking.define_singleton_method(:at_exit) { |&hook| hooks << hook }
+      tracking.const_get(:POOLS).define_singleton_method(:size) { 0 }
+      2.times { Guildhall::Pool.open(workers: 1) { |one| one.map(%w[a], Upcase, parallel: true) } }
+      p hooks.size
+    RUBY
+    assert_equal "1\n", out
+  end
+
   def test_resize_and_drain
     pool = Guildhall::Pool.new(workers: 1)
     pool.map(%w[a], Upcase, parallel: true)
