@@ -4,6 +4,7 @@
 #include "codec.h"
 #include "document/any.h"
 #include "document/errors.h"
+#include "document/key_kinds.h"
 #include "fit.h"
 #include "memory/byte_buffer.h"
 #include "memory/stack_check.h"
@@ -192,20 +193,17 @@ static void avro_encode_array(encoder *e, const node *node, VALUE array, const p
     e->depth--;
 }
 
-/* Which kinds of keys a Hash has: keys of one kind are different texts, of several kinds, and in other encodings, perhaps not. */
-enum { STRING_KEY = 1, SYMBOL_KEY = 2, OTHER_KEY = 4 };
-
 typedef struct {
     encoder *e;
     const node *node;
     place inside;
-    int kinds;
+    int kinds; /* of keys */
 } pairs;
 
 static int avro_encode_key_kind(VALUE key)
 {
-    if (RB_SYMBOL_P(key)) return SYMBOL_KEY;
-    return RB_ENCODING_GET(key) == guildhall_utf8_index || rb_enc_str_asciionly_p(key) ? STRING_KEY : OTHER_KEY;
+    if (RB_SYMBOL_P(key)) return GUILDHALL_SYMBOL_KEY;
+    return RB_ENCODING_GET(key) == guildhall_utf8_index || rb_enc_str_asciionly_p(key) ? GUILDHALL_STRING_KEY : GUILDHALL_CONVERTED_KEY;
 }
 
 static VALUE avro_encode_key_text(VALUE key, const place *at)
@@ -259,7 +257,7 @@ static void avro_encode_map(encoder *e, const node *node, VALUE hash, const plac
     if (count) avro_encode_number(e, (int64_t)count);
     rb_hash_foreach(hash, avro_encode_pair, (VALUE)&p);
     if (RB_UNLIKELY(RHASH_SIZE(hash) != count)) rb_raise(guildhall_encode_error(), "Avro: a Hash was changed while it was written");
-    if (RB_UNLIKELY(p.kinds & (p.kinds - 1) || p.kinds == OTHER_KEY)) avro_encode_check_keys(hash, at);
+    if (RB_UNLIKELY(guildhall_keys_may_collide(p.kinds))) avro_encode_check_keys(hash, at);
     avro_encode_number(e, 0);
     e->depth--;
 }

@@ -5,6 +5,7 @@
 #include "codec.h"
 #include "document/any.h"
 #include "document/errors.h"
+#include "document/key_kinds.h"
 #include "memory/byte_buffer.h"
 #include "memory/stack_check.h"
 #include "text/hash.h"
@@ -163,28 +164,24 @@ static void msgpack_encode_array(encoder *e, VALUE array)
     e->depth--;
 }
 
-/* Which kinds of keys a Hash has. Keys of one kind are different when they are read again; a String and a Symbol may be the same text,
- * and so may be what is converted. */
-enum { STRING_KEY = 1, SYMBOL_KEY = 2, CONVERTED_KEY = 4 };
-
 typedef struct {
     encoder *encoder;
-    int kinds;
+    int kinds; /* of keys */
     VALUE keys;
 } map_walk;
 
 static inline int msgpack_encode_kind_of_string(VALUE key)
 {
     int index = RB_ENCODING_GET(key);
-    if (RB_LIKELY(index == guildhall_utf8_index || index == guildhall_ascii_index)) return STRING_KEY;
-    return index == guildhall_binary_index ? STRING_KEY : CONVERTED_KEY;
+    if (RB_LIKELY(index == guildhall_utf8_index || index == guildhall_ascii_index)) return GUILDHALL_STRING_KEY;
+    return index == guildhall_binary_index ? GUILDHALL_STRING_KEY : GUILDHALL_CONVERTED_KEY;
 }
 
 static inline int msgpack_encode_kind(VALUE key)
 {
-    if (RB_SYMBOL_P(key)) return SYMBOL_KEY;
+    if (RB_SYMBOL_P(key)) return GUILDHALL_SYMBOL_KEY;
     if (RB_SPECIAL_CONST_P(key) || RB_FLOAT_TYPE_P(key) || RB_TYPE_P(key, T_BIGNUM)) return 0;
-    return RB_TYPE_P(key, T_STRING) ? msgpack_encode_kind_of_string(key) : CONVERTED_KEY;
+    return RB_TYPE_P(key, T_STRING) ? msgpack_encode_kind_of_string(key) : GUILDHALL_CONVERTED_KEY;
 }
 
 /* Will be read as a Symbol, and there is none of invalid text. */
@@ -237,7 +234,7 @@ static void msgpack_encode_map(encoder *e, VALUE hash)
     msgpack_encode_sized(e, count, 0x80, 16, 0, 0xde);
     rb_hash_foreach(hash, msgpack_encode_pair, (VALUE)&walk);
     if (RB_UNLIKELY(RHASH_SIZE(hash) != count)) msgpack_encode_fail("a Hash was changed while it was written");
-    if (RB_UNLIKELY(walk.kinds & (walk.kinds - 1) || walk.kinds == CONVERTED_KEY)) msgpack_encode_check_keys(&walk, hash);
+    if (RB_UNLIKELY(guildhall_keys_may_collide(walk.kinds))) msgpack_encode_check_keys(&walk, hash);
     e->depth--;
 }
 
