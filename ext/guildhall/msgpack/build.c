@@ -127,7 +127,8 @@ VALUE guildhall_msgpack_decode_at(const guildhall_msgpack_codec *codec, const ui
     s.codec = codec;
     s.bytes = bytes;
     guildhall_builder_init(&s.out);
-    if (RB_UNLIKELY(length > codec->rules.max_bytes || msgpack_build_value(&s, part == GUILDHALL_MSGPACK_KEY) != GUILDHALL_MSGPACK_VALID)) msgpack_build_fail(&s);
+    bool key = part == GUILDHALL_MSGPACK_KEY;
+    if (RB_UNLIKELY(length > codec->rules.max_bytes || msgpack_build_value(&s, key) != GUILDHALL_MSGPACK_VALID)) msgpack_build_fail(&s);
     if (RB_UNLIKELY(part == GUILDHALL_MSGPACK_PAYLOAD && s.input.at != s.input.end)) msgpack_build_fail(&s);
     VALUE made = s.out.stack.values[0];
     guildhall_value_stack_release(&s.out.stack);
@@ -144,7 +145,8 @@ static VALUE msgpack_build_steady(const guildhall_msgpack_codec *codec, VALUE so
 VALUE guildhall_msgpack_decode(const guildhall_msgpack_codec *codec, VALUE source)
 {
     source = msgpack_build_steady(codec, source);
-    VALUE made = guildhall_msgpack_decode_at(codec, (const uint8_t *)RSTRING_PTR(source), (size_t)RSTRING_LEN(source), 0, GUILDHALL_MSGPACK_PAYLOAD);
+    const uint8_t *bytes = (const uint8_t *)RSTRING_PTR(source);
+    VALUE made = guildhall_msgpack_decode_at(codec, bytes, (size_t)RSTRING_LEN(source), 0, GUILDHALL_MSGPACK_PAYLOAD);
     RB_GC_GUARD(source);
     return made;
 }

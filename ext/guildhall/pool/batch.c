@@ -226,7 +226,8 @@ static bool pool_batch_left_to_workers(const guildhall_batch *batch)
 static void pool_batch_change_way(guildhall_batch *batch, const guildhall_cost *cost)
 {
     bool reader_only = !guildhall_cost_spreads(cost);
-    double left = (double)pool_batch_unclaimed_count(batch) * cost->ways.cost[GUILDHALL_SPREAD], epoch = guildhall_cost_epoch(guildhall_batch_cost(batch));
+    double left = (double)pool_batch_unclaimed_count(batch) * cost->ways.cost[GUILDHALL_SPREAD];
+    double epoch = guildhall_cost_epoch(guildhall_batch_cost(batch));
     if (reader_only && left < exploration_share * epoch) return;
     if (atomic_exchange(&batch->reader_only, reader_only) && !reader_only) guildhall_fair_queue_return(batch->queue, batch);
 }

@@ -84,8 +84,8 @@ void guildhall_fair_queue_unlock(guildhall_fair_queue *);
 bool guildhall_fair_queue_has_workers(const guildhall_fair_queue *);
 /* Whether there is room for this number of payloads. A batch alone may be larger than the capacity. */
 bool guildhall_fair_queue_has_room(const guildhall_fair_queue *, size_t payloads);
-/* With the GVL. False when there is no room, the queue is closed or of the parent process, or the batch is complete. True also where workers
- * have it already. */
+/* With the GVL. False when there is no room, the queue is closed or of the parent process, or the batch is complete. True also where
+ * workers have it already. */
 bool guildhall_fair_queue_push(guildhall_fair_queue *, guildhall_batch *);
 /* The shortest deadline of the batches in flight, in nanoseconds; 0: none has one. */
 int64_t guildhall_fair_queue_shortest_deadline(guildhall_fair_queue *);

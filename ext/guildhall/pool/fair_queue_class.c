@@ -219,7 +219,8 @@ static VALUE pool_fair_queue_cost_row(const guildhall_cost *cost)
 {
     return rb_ary_new_from_args(7, ULL2NUM(cost->key >> 16), SIZET2NUM(guildhall_cost_middle(cost->key >> 8 & 0xff)),
                                 SIZET2NUM(guildhall_cost_middle(cost->key & 0xff)), pool_fair_queue_seconds(guildhall_cost_read(cost)),
-                                pool_fair_queue_seconds(cost->ways.cost[GUILDHALL_ALONE]), pool_fair_queue_seconds(cost->ways.cost[GUILDHALL_SPREAD]),
+                                pool_fair_queue_seconds(cost->ways.cost[GUILDHALL_ALONE]),
+                                pool_fair_queue_seconds(cost->ways.cost[GUILDHALL_SPREAD]),
                                 guildhall_cost_spreads(cost) ? Qtrue : Qfalse);
 }
 

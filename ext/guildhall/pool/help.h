@@ -1,4 +1,4 @@
-/* When a caller that reads a batch runs payloads of it, and how it gives way to other threads meanwhile. In the main Ractor, with the GVL. */
+/* When a caller that reads a batch runs payloads of it, and how it gives way to other threads. In the main Ractor, with the GVL. */
 #ifndef GUILDHALL_POOL_HELP_H
 #define GUILDHALL_POOL_HELP_H
 

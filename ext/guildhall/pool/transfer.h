@@ -38,8 +38,8 @@ void guildhall_transfer_drop(VALUE slot);
 /* Bytes; 0: it is none. */
 size_t guildhall_transfer_size(VALUE slot);
 
-/* Reports the memory of unopened transfers to the collector of the calling Ractor. Each dispatch calls it. A transfer opened before the next
- * dispatch is never reported; that is the point: short-lived ones must not cause collections. */
+/* Reports the memory of unopened transfers to the collector of the calling Ractor. Each dispatch calls it. A transfer opened before the
+ * next dispatch is never reported; that is the point: short-lived ones must not cause collections. */
 void guildhall_transfers_report(void);
 /* Opened, or about to be dropped. With the GVL; also while garbage is collected. */
 void guildhall_transfers_gone(size_t bytes);

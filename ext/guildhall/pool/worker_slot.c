@@ -49,7 +49,10 @@ static void pool_worker_slot_tell_of_room(guildhall_worker_slot *worker)
 }
 
 /* Whether it is to look again: nobody else may be awake to tell that there is room. */
-static bool pool_worker_slot_made_room_only(const guildhall_worker_slot *worker) { return worker->room_made && !atomic_load(&worker->batch); }
+static bool pool_worker_slot_made_room_only(const guildhall_worker_slot *worker)
+{
+    return worker->room_made && !atomic_load(&worker->batch);
+}
 
 static VALUE pool_worker_slot_wait_for_slice(VALUE argument)
 {

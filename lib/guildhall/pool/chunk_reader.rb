@@ -101,7 +101,9 @@ module Guildhall
       end
 
       def check_process
-        raise PoolClosedError, "this stream belongs to the process before the fork, and is read there" if @generation != Pool.fork_generation
+        return if @generation == Pool.fork_generation
+
+        raise PoolClosedError, "this stream belongs to the process before the fork, and is read there"
       end
 
       def hand_out

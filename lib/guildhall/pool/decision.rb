@@ -9,9 +9,9 @@ module Guildhall
     # @!attribute [r] reason
     #   @return [Symbol] inline: :small (handing it over would take longer), :slower (with workers, as measured), :saturated,
     #     :queue_closed (the pool shuts down or rests), :forced (`parallel: false`), :inline_mode (`Pool.inline`,
-    #     `GUILDHALL_INLINE`), :no_workers, :breaker_open, or a String: why the task itself can run in the main Ractor only (its `inline_reason`); parallel:
-    #     :unknown (nothing is known of its code), :worthwhile, :overdue (begun inline, and took longer than a hand-over),
-    #     :forced (`parallel: true`)
+    #     `GUILDHALL_INLINE`), :no_workers, :breaker_open, or a String: why the task itself can run in the main Ractor only (its
+    #     `inline_reason`); parallel: :unknown (nothing is known of its code), :worthwhile, :overdue (begun inline, and took longer
+    #     than a hand-over), :forced (`parallel: true`)
     Decision = Data.define(:place, :reason) do
       def parallel?
         place == :parallel
