@@ -76,7 +76,7 @@ class PoolLifecycleTest < GuildhallTest
       sleep(0.001) until seen.size == 2
       p seen, pool.map(%w[a], Upcase, parallel: true)
     RUBY
-    assert_equal "#{%w[A B]}\n#{[%w[C], 0]}\n#{%w[A]}\n", out
+    assert_equal %(["A", "B"]\n[["C"], 0]\n["A"]\n), out
   end
 
   # Pops from a queue where it is given nothing.

@@ -46,7 +46,7 @@ class PoolLogTest < GuildhallTest
   # The supervisor, which writes the lines, has to look after workers, too.
   def test_tasks_that_log_faster_than_the_logger_writes_are_left_for_the_next_time
     busy = Logger.new
-    busy.define_singleton_method(:info) { |_text| @lines.size < 5000 && super(_text) && @more.call }
+    busy.define_singleton_method(:info) { |text| @lines.size < 5000 && super(text) && @more.call }
     more = -> { @line.info("again") }
     busy.instance_variable_set(:@more, more)
     3.times { more.call }
