@@ -48,7 +48,7 @@ class PoolLifecycleTest < GuildhallTest
       #{SETUP}
       seen = []
       trap(:USR1) do
-        seen << pool.map(%w[a b], Upcase) << pool.map([0.002] * 5, Sleepy).sum.round(3) << pool.dispatch(%w[c], Upcase, parallel: true).value
+        seen << pool.map(%w[a b], Upcase) << pool.map([0.002] * 5, Sleepy).sum.round(3) << pool.dispatch(%w[c], Upcase, parallel: true, deadline: 20).value
       end
       2.times do |time|
         Process.kill(:USR1, Process.pid)
