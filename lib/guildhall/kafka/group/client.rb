@@ -141,7 +141,7 @@ module Guildhall
 
         # See {Commits}.
         def_delegators :@commits, :commit, :commit_soon, :commit_to, :commit_at, :look_for_answer, :committing?, :commit_overdue?,
-          :answered_commits, :renew_metadata, :forget_metadata
+          :answered_commits, :renew_metadata, :forget_metadata, :drop
 
         # @yieldparam handle [FFI::Pointer] usable until the block ends: closing waits for it
         def with_handle(&) = @native.with_inner(&)
