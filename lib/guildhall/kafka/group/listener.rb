@@ -136,6 +136,7 @@ module Guildhall
             @assigned = false if lost
             leaving = @lock.synchronize { pairs.filter_map { |pair| @partitions[pair] } }
             release(leaving, lost) unless leaving.empty?
+          ensure
             @runtime.publish("rebalance.partitions_revoked", group: @group, member: @number, partitions: pairs, lost:)
           end
         end
@@ -266,6 +267,8 @@ module Guildhall
           late.select(&:working?).each { |partition| @runtime.abandoned(partition) }
           @lock.synchronize { partitions.each { |partition| @partitions.delete([partition.name, partition.number]) } }
           commit_given_up(partitions, deadline) unless lost
+        ensure
+          partitions.each { |partition| @client.drop(partition.name, partition.number) }
         end
 
         def commit_given_up(_partitions, deadline) = @client.commit(timeout: remaining(deadline))

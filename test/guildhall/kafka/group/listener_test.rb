@@ -81,6 +81,17 @@ class KafkaListenerTest < GuildhallTest
     assert_equal ["listener", Guildhall::TaskError], [type, error.class]
   end
 
+  def test_a_rebalance_whose_commit_fails_is_published
+    revoked = Thread::Queue.new
+    @application.instrumentation.subscribe("rebalance.partitions_revoked") { |event| revoked << event.payload[:partitions] }
+    start
+    listener.client.define_singleton_method(:commit) { |**| raise Rdkafka::RdkafkaError, -195 }
+    listener.request { listener.partitions_revoked([["t", 0]], lost: false) }
+    assert_equal [["t", 0]], revoked.pop(timeout: LIMIT)
+    assert_equal ["rebalance", Rdkafka::RdkafkaError], @errors.pop(timeout: LIMIT).then { |type, error| [type, error.class] }
+    assert_empty @application.partitions
+  end
+
   def test_a_subscriber_that_raises_costs_no_partition
     @application.instrumentation.subscribe("rebalance.partitions_assigned", "rebalance.partitions_revoked") { raise "no" }
     start
