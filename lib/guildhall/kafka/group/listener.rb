@@ -22,17 +22,17 @@ module Guildhall
       # rebalances. It never runs the application's code. It waits for that code only when a partition is revoked while its
       # consumer is at work.
       class Listener
-        # That a poll waits for the first message: a ceiling, never a delay, so that no application needs another.
+        # A poll returns at the first message, and after so long at the latest.
         MAX_WAIT_SECONDS = 1
         RESTART_PAUSE_SECONDS = 5 # before a client that failed is replaced
-        REJOIN_CLOSE_TIMEOUT_SECONDS = 3 # for leaving a group that one is out of
+        REJOIN_CLOSE_TIMEOUT_SECONDS = 3 # for closing a client that the group has already dropped
         FIRST_LOOK_SECONDS = 0.002 # after a commit; the pauses between two looks for its answer grow with the time that it takes
         private_constant :RESTART_PAUSE_SECONDS, :REJOIN_CLOSE_TIMEOUT_SECONDS, :FIRST_LOOK_SECONDS
 
         attr_reader :client, :group
         # @return [Integer] which it is of this process's members of the group, from 1
         attr_reader :number
-        # @return [Float] when it has last polled, or was made, of the {Clock}
+        # @return [Float] when it has last polled, was made, or began to close its client, of the {Clock}
         attr_reader :polled_at
         # @return [Boolean] whether the group has assigned partitions to it, if only none, and not taken all away without asking
         attr_reader :assigned
@@ -282,6 +282,7 @@ module Guildhall
           reader = @reader
           @lock.synchronize { @reader = nil } # a closed reader must not be woken
           reader&.close
+          @polled_at = Clock.now # a client takes up to CLOSE_TIMEOUT_SECONDS to close, and is replaced then
           @closed = @client.nil? || @client.close(timeout: @stopping ? remaining(@deadline) : @close_timeout)
           @client = @membership = nil
         end

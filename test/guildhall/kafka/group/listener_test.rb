@@ -81,6 +81,18 @@ class KafkaListenerTest < GuildhallTest
     assert_equal ["listener", Guildhall::TaskError], [type, error.class]
   end
 
+  # The health check must not take that for a listener that does not poll any more.
+  def test_closing_a_client_that_is_replaced_counts_as_a_sign_of_life
+    start
+    one = listener
+    seen = []
+    one.client.define_singleton_method(:close) { |**options| super(**options).tap { seen << one.polled_at } }
+    one.request { (seen << one.polled_at) && raise(IOError, "the network is gone") }
+    assert @errors.pop(timeout: LIMIT)
+    assert_equal 2, seen.size
+    assert_operator seen.first, :<, seen.last
+  end
+
   def test_a_rebalance_whose_commit_fails_is_published
     revoked = Thread::Queue.new
     @application.instrumentation.subscribe("rebalance.partitions_revoked") { |event| revoked << event.payload[:partitions] }
