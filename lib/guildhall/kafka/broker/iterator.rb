@@ -37,6 +37,9 @@ module Guildhall
           end
         end
 
+        # It waits for messages that are still to be written, without an end.
+        def endless? = @until.nil?
+
         private
 
         # Deleted messages are skipped; an offset beyond the end waits for its message.
@@ -84,22 +87,24 @@ module Guildhall
 
         # @param topic [Routing::Topic] whose deserializer holds
         # @param partitions [Array<Integer>, nil] nil: all
+        # @param silence [Numeric] as of {TopicReader#initialize}, for a range that ends
         # @yieldreturn [Pool] for what is decoded there
-        def initialize(topic, settings, config, partitions, range, &)
+        def initialize(topic, settings, config, partitions, range, silence: Session::SILENCE_SECONDS, &)
           @topic = topic
           @settings = settings
           @config = config
           @partitions = partitions
           @range = range
+          @silence = range.endless? ? nil : silence
           @plan = DecodingStrategy.new(topic, &)
         end
 
         # @raise [UnknownTopicError]
         # @raise [Guildhall::ArgumentError] where there is no such partition
-        # @raise [KafkaError]
+        # @raise [KafkaError] also where nothing comes for too long, although there is more
         def each(&)
           Session.open(@settings) do |session|
-            reader = session.reader(codec: @plan.codec, max_messages: @config.max_messages, max_bytes: @config.max_bytes)
+            reader = session.reader(codec: @plan.codec, max_messages: @config.max_messages, max_bytes: @config.max_bytes, silence: @silence)
             reader.open(ranges(session))
             ahead = []
             until ahead.empty? && reader.finished?

@@ -33,22 +33,30 @@ module Guildhall
         FIRST_WAIT_SECONDS = 1
         PAUSE_SECONDS = 0.2 # at least, between two questions
         READ_MS = 200 # for one read, so that time limits hold
-        SILENCE_SECONDS = 30 # without a record, or the end, while a range is read
+        SILENCE_SECONDS = 30 # of waiting for a record that is there, while a range is read
         # Special offsets of librdkafka.
         BEGINNING = -2
         LAST = -1
         CLOSE_SECONDS = 5
         MAX_BYTES = 10_000_000 # in memory while a range is read
         QUIET_LOG_LEVEL = 2 # of the levels of syslog
-        private_constant :SETTINGS, :LEADER_SECONDS, :FIRST_WAIT_SECONDS, :PAUSE_SECONDS, :READ_MS, :SILENCE_SECONDS, :BEGINNING,
+        private_constant :SETTINGS, :LEADER_SECONDS, :FIRST_WAIT_SECONDS, :PAUSE_SECONDS, :READ_MS, :BEGINNING,
           :LAST, :CLOSE_SECONDS, :MAX_BYTES, :QUIET_LOG_LEVEL
 
         # Errors that the client reports beside its answers, such as refused credentials: the request that they hold up only times out.
         class Complaints
-          # @return [Array(Integer, String), nil] librdkafka's code and reason, where brokers refuse the credentials or TLS fails
-          attr_reader :credentials
-          # @return [Array(Integer, String), nil] the same, where a right is missing
+          # @return [Array(Integer, String), nil] librdkafka's code and reason, where a right is missing
           attr_reader :right
+
+          # @param settings [Hash{Symbol=>Object}] librdkafka's
+          def initialize(settings)
+            @settings = settings
+          end
+
+          # @raise [AuthenticationError] where brokers refuse the credentials
+          def raise_refused
+            raise AuthenticationError.at(@settings, *@credentials) if @credentials
+          end
 
           # Called by the client, and by a reader.
           def client_failed(code, reason)
@@ -110,7 +118,7 @@ module Guildhall
         def initialize(settings, client: nil, timeout: TIMEOUT_SECONDS)
           @settings = settings
           @timeout = timeout
-          @complaints = Complaints.new
+          @complaints = Complaints.new(settings)
           @borrowed = !client.nil?
           @client = client || Group::Client.new({**settings.except(:"group.instance.id"), **SETTINGS}, @complaints)
         end
@@ -202,24 +210,18 @@ module Guildhall
         def each_record(topic, partition, range, limit: nil)
           return range.end if range.none?
 
-          reader = self.reader(max_messages: [limit || 1_000, 1_000].min, max_bytes: MAX_BYTES)
+          reader = self.reader(max_messages: [limit || 1_000, 1_000].min, max_bytes: MAX_BYTES, silence: SILENCE_SECONDS)
           reader.open([topic, partition] => range)
           next_offset = range.begin
           seen = 0
-          silent_at = Clock.now + SILENCE_SECONDS
           until reader.finished?
             reader.read(READ_MS) do |_, records|
-              silent_at = Clock.now + SILENCE_SECONDS
               records.each do |record|
                 yield record
                 next_offset = record.offset + 1
                 return next_offset if (seen += 1) == limit
               end
             end
-            raise AuthenticationError.at(@settings, *@complaints.credentials) if @complaints.credentials
-            next if Clock.now <= silent_at
-
-            raise KafkaError.of(Librdkafka::TIMED_OUT, "no record of #{topic}/#{partition} from offset #{next_offset} on has come")
           end
           range.end
         ensure
@@ -228,7 +230,7 @@ module Guildhall
 
         # @param settings [Hash] as for {TopicReader#initialize}
         # @return [TopicReader] which has to be closed
-        def reader(**settings) = TopicReader.new(@client, **settings) { |code, reason| @complaints.client_failed(code, reason) }
+        def reader(**settings) = TopicReader.new(@client, @complaints, **settings)
 
         # The first record of each range.
         # @param ranges [Hash{Array(String, Integer)=>Range<Integer>}] by topic and partition
@@ -274,7 +276,7 @@ module Guildhall
         end
 
         def complain(code, what, last:, group:)
-          raise AuthenticationError.at(@settings, *@complaints.credentials) if @complaints.credentials
+          @complaints.raise_refused
           raise KafkaError.of(@complaints.right.first, what) if group && @complaints.right && Errors.outage?(code)
           return if !last && %i[unanswered coordinator].include?(Errors.kind(code))
 
