@@ -104,24 +104,25 @@ class KafkaIteratorTest < GuildhallTest
     assert reading.join(30), "the wait can be interrupted"
   end
 
-  # Reads to an end, while no broker answers any more once it is known where that is.
-  def read_while_suspended(til)
-    range = Guildhall::Kafka::Broker::OffsetRange.new(:earliest, til)
+  # Gives up after half a second of silence where brokers have more.
+  # @param gone [Boolean] whether no broker answers any more once it is known from where to where to read
+  def iterate(from, til, gone:, &)
     broker = @broker
-    range.define_singleton_method(:resolve) { |*arguments| super(*arguments).tap { broker.suspend } }
+    range = Guildhall::Kafka::Broker::OffsetRange.new(from, til)
+    range.define_singleton_method(:resolve) { |*arguments| super(*arguments).tap { broker.suspend } } if gone
     settings = {"bootstrap.servers": @broker.bootstrap_servers, "group.id": "g", log_level: 0}
     route = @application.send(:iterated, "t", nil)
-    Guildhall::Kafka::Broker::Iterator.new(route, settings, @application.config, [0], range, silence: 0.5).each { |message| yield message }
+    Guildhall::Kafka::Broker::Iterator.new(route, settings, @application.config, [0], range, silence: 0.5).each(&)
   end
 
   def test_brokers_that_are_gone_before_the_end
-    error = assert_raises(Guildhall::Kafka::KafkaError) { read_while_suspended(:end) { flunk } }
+    error = assert_raises(Guildhall::Kafka::KafkaError) { iterate(:earliest, :end, gone: true) { flunk } }
     assert_match(%r{no record of t/0 from offset 0 on has come}, error.message)
   end
 
   def test_without_an_end_it_waits_for_brokers_as_well
     numbers = Thread::Queue.new
-    reading = Thread.new { read_while_suspended(nil) { |message| numbers << message.offset } }
+    reading = Thread.new { iterate(:earliest, nil, gone: true) { |message| numbers << message.offset } }
     reading.report_on_exception = false
     refute reading.join(2), "longer than the limit"
     @broker.resume
@@ -132,14 +133,8 @@ class KafkaIteratorTest < GuildhallTest
 
   # It is not brokers that it waits for.
   def test_an_offset_that_is_still_to_be_written_is_waited_for
-    settings = {"bootstrap.servers": @broker.bootstrap_servers, "group.id": "g", log_level: 0}
-    range = Guildhall::Kafka::Broker::OffsetRange.new(99, 101)
     numbers = Thread::Queue.new
-    reading = Thread.new do
-      route = @application.send(:iterated, "t", nil)
-      iterator = Guildhall::Kafka::Broker::Iterator.new(route, settings, @application.config, [0], range, silence: 0.5)
-      iterator.each { |message| numbers << message.offset }
-    end
+    reading = Thread.new { iterate(99, 101, gone: false) { |message| numbers << message.offset } }
     assert_equal 99, numbers.pop(timeout: 30)
     refute reading.join(3), "longer than the limit"
     produce(3)
