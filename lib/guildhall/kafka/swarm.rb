@@ -48,7 +48,7 @@ module Guildhall
         @health = Health.new(@children, self)
         @state = :running
         @status = 0
-        @look_at_memory = Clock.now
+        @look_at_memory = @tell_systemd = Clock.now # when it is due
       end
 
       # Blocks until all processes have ended, after a signal.
@@ -127,8 +127,9 @@ module Guildhall
         @wake.read_nonblock(1_000, exception: false)
         handle(@signals.pop) until @signals.empty?
         @children.each { |child| follow(child) }
+        look_at_memory
         @probes&.answer
-        @systemd&.tell
+        tell_systemd if @systemd
       end
 
       def handle(signal)
@@ -182,17 +183,23 @@ module Guildhall
 
         if child.silence > @silence then replace(child, "no heartbeat for #{child.silence.round} s", 0)
         elsif child.sick.any? then replace(child, "it is not alive: #{child.sick.join("; ")}")
-        elsif (megabytes = excess(child)) then replace(child, "it has #{megabytes.round} MB of memory, and the limit is #{@memory_limit}")
         end
       end
 
-      # One at a time: the group has to do without it for a moment.
-      def excess(child)
-        return if @memory_limit.nil? || Clock.now < @look_at_memory || @children.any?(&:stopping?)
+      # Replaces one process at a time: the group has to do without it for a moment.
+      def look_at_memory
+        return if @memory_limit.nil? || @state != :running || Clock.now < @look_at_memory || @children.any?(&:stopping?)
 
-        @look_at_memory = Clock.now + MEMORY_PACE_SECONDS if child == @children.last
-        megabytes = child.memory
-        megabytes if megabytes && megabytes > @memory_limit
+        @look_at_memory = Clock.now + MEMORY_PACE_SECONDS
+        megabytes, child = @children.filter_map { |one| one.memory&.then { |used| [used, one] } }.find { |used, _| used > @memory_limit }
+        replace(child, "it has #{megabytes.round} MB of memory, and the limit is #{@memory_limit}") if child
+      end
+
+      def tell_systemd
+        return if Clock.now < @tell_systemd
+
+        pause = @systemd.tell
+        @tell_systemd = pause ? Clock.now + pause : Float::INFINITY
       end
 
       def replace(child, reason, timeout = @config.shutdown_timeout + GRACE_SECONDS)
@@ -229,10 +236,9 @@ module Guildhall
         def self.problem(application, selection)
           application.check!(**selection)
           nil
-        rescue Guildhall::Error => error
-          [error.class.name, error.message]
         rescue StandardError, ScriptError => error
-          [ConfigurationError.name, error.full_message(highlight: false)]
+          name = error.is_a?(ConfigurationError) ? error.class.name : ConfigurationError.name # others take more than a message
+          [name, error.is_a?(Guildhall::Error) ? error.message : error.full_message(highlight: false)]
         end
         private_class_method :problem
       end
