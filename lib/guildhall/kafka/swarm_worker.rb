@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "guildhall/error_boundary"
 require "guildhall/json"
 require "guildhall/pool"
 require_relative "health"
@@ -27,7 +28,7 @@ module Guildhall
       def run(socket, selection)
         distinguish
         server = Server.new(@application, warm_up: false, signals: @signals)
-        ParentLink.new(socket, server, Health.new(@application)).start
+        ParentLink.new(socket, server, Health.new(@application)) { |error| @application.error(error, "health") }.start
         @application.publish("swarm.forked", number: @number)
         server.run(**selection)
       rescue ConfigurationError => error
@@ -52,11 +53,16 @@ module Guildhall
       # gone, it stops in order.
       class ParentLink
         HEARTBEAT_SECONDS = 1
+        # live and ready, where that cannot be found out: the parent kills a process that says nothing.
+        UNKNOWN = [[], ["its health cannot be found out"]].freeze
+        private_constant :HEARTBEAT_SECONDS, :UNKNOWN
 
-        def initialize(socket, server, health)
+        # @yieldparam error [Exception] that kept it from finding out how the process is
+        def initialize(socket, server, health, &on_error)
           @socket = socket
           @server = server
           @health = health
+          @on_error = on_error
         end
 
         def start
@@ -70,7 +76,8 @@ module Guildhall
 
         def beat
           loop do
-            @socket.write("#{JSON.encode([@health.live.problems, @health.ready.problems])}\n")
+            report = ErrorBoundary.run(@on_error) { [@health.live.problems, @health.ready.problems] }
+            @socket.write("#{JSON.encode(report || UNKNOWN)}\n")
             sleep(HEARTBEAT_SECONDS)
           end
         rescue SystemCallError, IOError
