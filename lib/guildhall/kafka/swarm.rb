@@ -8,14 +8,14 @@ require_relative "probes"
 require_relative "routing/topic"
 require_relative "server"
 require_relative "swarm/child_process"
-require_relative "swarm_worker"
+require_relative "swarm/worker"
 
 module Guildhall
   module Kafka
     # Runs an application in several processes: `guildhall swarm`. The parent loads the application and forks; it never starts a client, a
     # Ractor or a thread, so that it can fork again when a process has ended. Processes share the memory that was filled before the fork.
     #
-    # Each process is a {SwarmWorker}, and a member of the groups. The parent replaces a process that has ended, that reports that it is not
+    # Each process is a {Worker}, and a member of the groups. The parent replaces a process that has ended, that reports that it is not
     # alive, that reports nothing for a time, or that has too much memory.
     class Swarm
       SIGNALS = [*Server::SIGNALS, "USR1", "USR2"].freeze
@@ -45,7 +45,7 @@ module Guildhall
         @silence = silence
         backoff = Partition::Backoff.new(@config, Routing::Retries.new)
         @children = Array.new(processes || Etc.nprocessors) { |index| ChildProcess.new(index + 1, backoff) }.freeze
-        @health = Health.new(@children, self)
+        @health = CombinedHealth.new(@children, self)
         @state = :running
         @status = 0
         @look_at_memory = @tell_systemd = Clock.now # when it is due
@@ -114,7 +114,7 @@ module Guildhall
         child.start(@children) do |socket|
           @probes&.close
           Server::Signals.restore(@handlers.slice("USR1", "USR2"))
-          exit(SwarmWorker.new(@application, child.number, @children.size, @early).run(socket, @selection))
+          exit(Worker.new(@application, child.number, @children.size, @early).run(socket, @selection))
         end
         @application.publish("swarm.process_started", number: child.number, pid: child.pid)
       rescue SystemCallError => error # no memory, or too many processes
@@ -244,7 +244,7 @@ module Guildhall
       end
 
       # What the parent tells those that watch it, for all its processes.
-      class Health
+      class CombinedHealth
         # @param swarm [#state] :running, :quiet or :stopping
         def initialize(children, swarm)
           @children = children
@@ -259,7 +259,7 @@ module Guildhall
 
         # Each process is ready.
         def ready
-          @swarm.state == :running ? answer(problems(&:unready)) : Kafka::Health::Answer.new(problems: ["draining"])
+          @swarm.state == :running ? answer(problems(&:unready)) : Health::Answer.new(problems: ["draining"])
         end
 
         private
@@ -270,7 +270,7 @@ module Guildhall
         end
 
         def answer(problems)
-          Kafka::Health::Answer.new(problems: problems.map { |number, problem| "process #{number}: #{problem}" })
+          Health::Answer.new(problems: problems.map { |number, problem| "process #{number}: #{problem}" })
         end
       end
     end

@@ -180,7 +180,7 @@ class KafkaSwarmTest < GuildhallTest
   # Each process waits, before it handles signals, until the parent has been told.
   JUST_FORKED = <<~'RUBY'
     told = ENV.fetch("TOLD")
-    Guildhall::Kafka::SwarmWorker.prepend(Module.new do
+    Guildhall::Kafka::Swarm::Worker.prepend(Module.new do
       define_method(:run) do |*arguments|
         say.call("forked", Process.pid)
         sleep(0.01) until File.exist?(told)

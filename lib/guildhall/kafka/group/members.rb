@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "guildhall/clock"
+require_relative "direct_listener"
 require_relative "listener"
 
 module Guildhall

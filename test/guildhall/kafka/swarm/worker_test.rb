@@ -19,7 +19,7 @@ class KafkaSwarmWorkerTest < GuildhallTest
     before = Thread.list
     @health = Health.new(Answer.new(problems: ["t/0 is stalled"]), Answer.new(problems: []))
     @errors = errors = Thread::Queue.new
-    Guildhall::Kafka::SwarmWorker::ParentLink.new(socket, Server.new(@orders), @health) { |error| errors << error.class }.start
+    Guildhall::Kafka::Swarm::Worker::ParentLink.new(socket, Server.new(@orders), @health) { |error| errors << error.class }.start
     @threads = Thread.list - before
     @socket = socket
   end
