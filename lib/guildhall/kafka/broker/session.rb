@@ -39,9 +39,8 @@ module Guildhall
         LAST = -1
         CLOSE_SECONDS = 5
         MAX_BYTES = 10_000_000 # in memory while a range is read
-        QUIET_LOG_LEVEL = 2 # of the levels of syslog
         private_constant :SETTINGS, :LEADER_SECONDS, :FIRST_WAIT_SECONDS, :PAUSE_SECONDS, :READ_MS, :BEGINNING,
-          :LAST, :CLOSE_SECONDS, :MAX_BYTES, :QUIET_LOG_LEVEL
+          :LAST, :CLOSE_SECONDS, :MAX_BYTES
 
         # Errors that the client reports beside its answers, such as refused credentials: the request that they hold up only times out.
         class Complaints
@@ -88,27 +87,6 @@ module Guildhall
           yield session
         ensure
           session&.close
-        end
-
-        # Some payloads of a topic, to measure and to check with, as many as there are up to a limit.
-        # @param servers [String] as for `bootstrap.servers`
-        # @param limit [Integer] of each partition the first ones, about as many of each
-        # @return [Array<String>] without those of tombstones
-        def self.sample_payloads(topic, servers, limit:)
-          Session.open({"bootstrap.servers": servers, "group.id": "guildhall-advise", log_level: QUIET_LOG_LEVEL}) do |session|
-            ranges = session.ranges_of(session.topic(topic)).reject { |_, range| range.none? }
-            payloads = []
-            until ranges.empty? || payloads.size >= limit
-              share = [(limit - payloads.size).ceildiv(ranges.size), 1].max
-              ranges = ranges.to_h do |number, range|
-                first = session.each_record(topic, number, range, limit: share) { |record| payloads << record.raw_payload }
-                [number, first...range.end]
-              end
-              ranges = ranges.reject { |_, range| range.none? }
-              payloads.compact! # without tombstones
-            end
-            payloads.first(limit)
-          end
         end
 
         # @param settings [Hash{Symbol=>Object}] librdkafka's; group.id is the group whose offsets {#committed} and {#commit} mean
