@@ -48,7 +48,7 @@ module Guildhall
         @health = CombinedHealth.new(@children, self)
         @state = :running
         @status = 0
-        @look_at_memory = @tell_systemd = Clock.now # when it is due
+        @memory_due = @systemd_due = Clock.now
       end
 
       # Blocks until all processes have ended, after a signal.
@@ -188,18 +188,18 @@ module Guildhall
 
       # Replaces one process at a time: the group has to do without it for a moment.
       def look_at_memory
-        return if @memory_limit.nil? || @state != :running || Clock.now < @look_at_memory || @children.any?(&:stopping?)
+        return if @memory_limit.nil? || @state != :running || Clock.now < @memory_due || @children.any?(&:stopping?)
 
-        @look_at_memory = Clock.now + MEMORY_PACE_SECONDS
+        @memory_due = Clock.now + MEMORY_PACE_SECONDS
         megabytes, child = @children.filter_map { |one| one.memory&.then { |used| [used, one] } }.find { |used, _| used > @memory_limit }
         replace(child, "it has #{megabytes.round} MB of memory, and the limit is #{@memory_limit}") if child
       end
 
       def tell_systemd
-        return if Clock.now < @tell_systemd
+        return if Clock.now < @systemd_due
 
         pause = @systemd.tell
-        @tell_systemd = pause ? Clock.now + pause : Float::INFINITY
+        @systemd_due = pause ? Clock.now + pause : Float::INFINITY
       end
 
       def replace(child, reason, timeout = @config.shutdown_timeout + GRACE_SECONDS)
