@@ -121,6 +121,9 @@ module Guildhall
         @group_id || (@kafka.is_a?(Hash) && (@kafka[:"group.id"] || @kafka["group.id"])) || "guildhall"
       end
 
+      # @return [Hash{Symbol=>Object}] {#kafka}, whichever names it was given
+      def librdkafka = @kafka.transform_keys(&:to_sym)
+
       # @return [Boolean] whether messages of errors are shown in full: see {#error_reports}
       def messages_of_errors? = @error_reports.is_a?(Hash) && @error_reports[:messages] == true
 
@@ -145,7 +148,7 @@ module Guildhall
       end
 
       def freeze
-        @kafka = Secrets.hide(@kafka.transform_keys(&:to_sym)).freeze
+        @kafka = Secrets.hide(librdkafka).freeze
         @producer = Secrets.hide(@producer.transform_keys(&:to_sym)).freeze
         @middleware = @middleware.dup.freeze
         @metrics = @metrics.dup.freeze

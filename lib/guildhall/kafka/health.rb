@@ -7,8 +7,9 @@ module Guildhall
     # Whether a running application is alive and ready, as supervisors (Kubernetes, systemd, a load balancer) want to know it. Any thread
     # may ask; no broker is asked.
     class Health
-      # A listener polls at least once in Listener::MAX_WAIT_SECONDS, unless it waits for work on a partition that goes away. Seconds.
-      GRACE_SECONDS = 30
+      # Seconds beyond the longest time between two signs of life of a listener: it polls at least once in Listener::MAX_WAIT_SECONDS,
+      # unless it waits for work on a partition that goes away, or closes a client that another one replaces.
+      GRACE_SECONDS = 5
 
       # What was found: empty `problems` mean yes.
       Answer = Data.define(:problems) do
@@ -19,7 +20,7 @@ module Guildhall
 
       def initialize(application)
         @application = application
-        @stalled = {} # position by partition
+        @stalled = {} # position by group, topic and partition
         @lock = Mutex.new
         application.instrumentation.subscribe("partition.stalled") { |event| remember_stalled(**event.payload) }
       end
@@ -53,7 +54,8 @@ module Guildhall
       def silent
         return [] unless @application.running?
 
-        limit = Group::Listener::MAX_WAIT_SECONDS + @application.config.revocation_timeout + GRACE_SECONDS
+        limit = Group::Listener::MAX_WAIT_SECONDS + GRACE_SECONDS +
+                [@application.config.revocation_timeout, Group::Client::CLOSE_TIMEOUT_SECONDS].max
         listeners.filter_map do |listener|
           seconds = Clock.now - listener.polled_at
           "group #{listener.group}: not polled for #{seconds.round} s" if seconds > limit
@@ -71,17 +73,17 @@ module Guildhall
       end
 
       # Only if it has rejoined in vain: the first time a partition stalls, it seeks.
-      def remember_stalled(topic:, partition:, position:, action:, **)
-        @lock.synchronize { @stalled["#{topic}/#{partition}"] = position if action == :rejoin }
+      def remember_stalled(group:, topic:, partition:, position:, action:, **)
+        @lock.synchronize { @stalled[[group, topic, partition]] = position if action == :rejoin }
       end
 
       def stalled
         return [] if @stalled.empty?
 
-        positions = @application.partitions.to_h { |partition| [partition.to_s, partition.position] }
+        positions = @application.partitions.to_h { |one| [[one.topic.group, one.name, one.number], one.position] }
         @lock.synchronize do
           @stalled.delete_if { |place, position| positions[place] != position }
-          @stalled.keys.map { |place| "#{place} is stalled" }
+          @stalled.keys.map { |_group, topic, number| "#{topic}/#{number} is stalled" }.uniq
         end
       end
     end

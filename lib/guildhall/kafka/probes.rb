@@ -96,7 +96,7 @@ module Guildhall
 
         client.socket.close
         true
-      rescue SystemCallError, IOError
+      rescue StandardError # others must be answered
         client.socket.close
         true
       end
@@ -136,7 +136,7 @@ module Guildhall
         when "/metrics" then @prometheus ? [200, @prometheus.text] : [404, ""]
         else [404, ""]
         end
-      rescue StandardError => error
+      rescue StandardError, ScriptError => error
         [500, "#{error.class}\n"] # its message may quote a payload
       end
 

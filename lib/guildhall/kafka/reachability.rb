@@ -37,9 +37,12 @@ module Guildhall
           true
         end
 
-        # Called when one is reported, which may be later than when it was due, and in another order.
+        # Called when one is reported. A diagnosis takes time: reports may come later than they were due, and in another order.
         # @return [Boolean] whether it is a reminder: another one has been reported before
         def announce = @announced.tap { @announced = true }
+
+        # One has been reported.
+        def announced? = @announced
       end
 
       # Publishes `broker.unreachable` and `broker.reachable`, from what librdkafka logs about connections and what the clients' statistics
@@ -125,7 +128,7 @@ module Guildhall
 
             @outages.delete(broker)
           end
-          @publish.call("broker.reachable", broker:, seconds: now - outage.since) if outage
+          @publish.call("broker.reachable", broker:, seconds: now - outage.since) if outage&.reminders&.announced?
         end
 
         private
@@ -167,9 +170,10 @@ module Guildhall
           advice.is_a?(Symbol) ? Broker::Errors.advice(advice) : advice
         end
 
+        # Not if the broker has answered meanwhile: nobody would take that back.
         def announce(outage, found)
-          reminder = @lock.synchronize { outage.reminders.announce }
-          @publish.call("broker.unreachable", **found, reminder:)
+          reminder = @lock.synchronize { outage.reminders.announce if @outages[found[:broker]].equal?(outage) }
+          @publish.call("broker.unreachable", **found, reminder:) unless reminder.nil?
         end
       end
 

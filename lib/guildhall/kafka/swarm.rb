@@ -8,14 +8,14 @@ require_relative "probes"
 require_relative "routing/topic"
 require_relative "server"
 require_relative "swarm/child_process"
-require_relative "swarm_worker"
+require_relative "swarm/worker"
 
 module Guildhall
   module Kafka
     # Runs an application in several processes: `guildhall swarm`. The parent loads the application and forks; it never starts a client, a
     # Ractor or a thread, so that it can fork again when a process has ended. Processes share the memory that was filled before the fork.
     #
-    # Each process is a {SwarmWorker}, and a member of the groups. The parent replaces a process that has ended, that reports that it is not
+    # Each process is a {Worker}, and a member of the groups. The parent replaces a process that has ended, that reports that it is not
     # alive, that reports nothing for a time, or that has too much memory.
     class Swarm
       SIGNALS = [*Server::SIGNALS, "USR1", "USR2"].freeze
@@ -45,10 +45,10 @@ module Guildhall
         @silence = silence
         backoff = Partition::Backoff.new(@config, Routing::Retries.new)
         @children = Array.new(processes || Etc.nprocessors) { |index| ChildProcess.new(index + 1, backoff) }.freeze
-        @health = Health.new(@children, self)
+        @health = CombinedHealth.new(@children, self)
         @state = :running
         @status = 0
-        @look_at_memory = Clock.now
+        @memory_due = @systemd_due = Clock.now
       end
 
       # Blocks until all processes have ended, after a signal.
@@ -114,7 +114,7 @@ module Guildhall
         child.start(@children) do |socket|
           @probes&.close
           Server::Signals.restore(@handlers.slice("USR1", "USR2"))
-          exit(SwarmWorker.new(@application, child.number, @children.size, @early).run(socket, @selection))
+          exit(Worker.new(@application, child.number, @children.size, @early).run(socket, @selection))
         end
         @application.publish("swarm.process_started", number: child.number, pid: child.pid)
       rescue SystemCallError => error # no memory, or too many processes
@@ -127,8 +127,9 @@ module Guildhall
         @wake.read_nonblock(1_000, exception: false)
         handle(@signals.pop) until @signals.empty?
         @children.each { |child| follow(child) }
+        look_at_memory
         @probes&.answer
-        @systemd&.tell
+        tell_systemd if @systemd
       end
 
       def handle(signal)
@@ -182,17 +183,23 @@ module Guildhall
 
         if child.silence > @silence then replace(child, "no heartbeat for #{child.silence.round} s", 0)
         elsif child.sick.any? then replace(child, "it is not alive: #{child.sick.join("; ")}")
-        elsif (megabytes = excess(child)) then replace(child, "it has #{megabytes.round} MB of memory, and the limit is #{@memory_limit}")
         end
       end
 
-      # One at a time: the group has to do without it for a moment.
-      def excess(child)
-        return if @memory_limit.nil? || Clock.now < @look_at_memory || @children.any?(&:stopping?)
+      # Replaces one process at a time: the group has to do without it for a moment.
+      def look_at_memory
+        return if @memory_limit.nil? || @state != :running || Clock.now < @memory_due || @children.any?(&:stopping?)
 
-        @look_at_memory = Clock.now + MEMORY_PACE_SECONDS if child == @children.last
-        megabytes = child.memory
-        megabytes if megabytes && megabytes > @memory_limit
+        @memory_due = Clock.now + MEMORY_PACE_SECONDS
+        megabytes, child = @children.filter_map { |one| one.memory&.then { |used| [used, one] } }.find { |used, _| used > @memory_limit }
+        replace(child, "it has #{megabytes.round} MB of memory, and the limit is #{@memory_limit}") if child
+      end
+
+      def tell_systemd
+        return if Clock.now < @systemd_due
+
+        pause = @systemd.tell
+        @systemd_due = pause ? Clock.now + pause : Float::INFINITY
       end
 
       def replace(child, reason, timeout = @config.shutdown_timeout + GRACE_SECONDS)
@@ -229,16 +236,15 @@ module Guildhall
         def self.problem(application, selection)
           application.check!(**selection)
           nil
-        rescue Guildhall::Error => error
-          [error.class.name, error.message]
         rescue StandardError, ScriptError => error
-          [ConfigurationError.name, error.full_message(highlight: false)]
+          name = error.is_a?(ConfigurationError) ? error.class.name : ConfigurationError.name # others take more than a message
+          [name, error.is_a?(Guildhall::Error) ? error.message : error.full_message(highlight: false)]
         end
         private_class_method :problem
       end
 
       # What the parent tells those that watch it, for all its processes.
-      class Health
+      class CombinedHealth
         # @param swarm [#state] :running, :quiet or :stopping
         def initialize(children, swarm)
           @children = children
@@ -253,7 +259,7 @@ module Guildhall
 
         # Each process is ready.
         def ready
-          @swarm.state == :running ? answer(problems(&:unready)) : Kafka::Health::Answer.new(problems: ["draining"])
+          @swarm.state == :running ? answer(problems(&:unready)) : Health::Answer.new(problems: ["draining"])
         end
 
         private
@@ -264,7 +270,7 @@ module Guildhall
         end
 
         def answer(problems)
-          Kafka::Health::Answer.new(problems: problems.map { |number, problem| "process #{number}: #{problem}" })
+          Health::Answer.new(problems: problems.map { |number, problem| "process #{number}: #{problem}" })
         end
       end
     end

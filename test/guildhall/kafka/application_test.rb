@@ -57,7 +57,18 @@ class KafkaApplicationTest < GuildhallTest
     assert_operator looks, :<, 8_000
     pending = false
     4_000.times { @application.abandon(handle) }
-    assert_operator @application.instance_variable_get(:@producers).abandoned, :<, 2_000
+    assert_operator @application.instance_variable_get(:@producers).instance_variable_get(:@abandoned).size, :<, 2_000
+  end
+
+  # Of the next producer's messages as many would be dropped, and would count as delivered.
+  def test_what_nobody_waits_for_is_forgotten_with_its_producer
+    @application.producer
+    @application.abandon(Object.new.tap { |handle| handle.define_singleton_method(:pending?) { true } })
+    producers = @application.instance_variable_get(:@producers)
+    assert producers.close(Guildhall::Clock.now + 30)
+    @broker.suspend
+    @application.producer.produce_async(topic: "t", payload: "x")
+    refute producers.close(Guildhall::Clock.now + 1)
   end
 
   def test_a_consumer_that_stops_the_application_does_not_wait_for_itself

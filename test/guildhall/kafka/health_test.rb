@@ -18,7 +18,13 @@ class HealthTest < GuildhallTest
     def any? = unanswered_for.nil?
     def seconds = unanswered_for
   end
-  Partition = Struct.new(:name, :position, :seconds_without_progress) { def to_s = name }
+  Topic = Struct.new(:group)
+  Partition = Struct.new(:group, :position, :seconds_without_progress) do
+    def topic = Topic.new(group)
+    def name = "orders"
+    def number = 0
+    def to_s = "orders/0"
+  end
   Application = Struct.new(:config, :instrumentation, :state, :quiet, :failure, :listeners, :partitions, :registries) do
     def error(error, type) = instrumentation.publish("error.occurred", error:, type:)
     def running? = state == :running
@@ -28,7 +34,7 @@ class HealthTest < GuildhallTest
 
   def setup
     @listener = Listener.new("g", Guildhall::Clock.now, true)
-    @partition = Partition.new("orders/0", 7)
+    @partition = Partition.new("g", 7)
     events = Guildhall::Instrumentation.new(Guildhall::Kafka::Events::NAMES)
     @application = Application.new(Guildhall::Kafka::Config.new, events, :running, false, nil, [@listener], [@partition])
     @health = Guildhall::Kafka::Health.new(@application)
@@ -65,6 +71,8 @@ class HealthTest < GuildhallTest
 
   def test_a_listener_that_does_not_poll
     assert_predicate @health.live, :ok?
+    @listener.polled_at = Guildhall::Clock.now - 32 # it may be closing a client
+    assert_predicate @health.live, :ok?
     @listener.polled_at = Guildhall::Clock.now - 100
     assert_equal "group g: not polled for 100 s", @health.live.to_s
     @listener.leaving = true
@@ -81,6 +89,12 @@ class HealthTest < GuildhallTest
     assert_equal "orders/0 is stalled", @health.live.to_s
     @partition.position = 8
     assert_predicate @health.live, :ok?
+  end
+
+  def test_a_partition_that_does_not_move_while_another_group_consumes_it
+    @application.partitions << Partition.new("another", 9)
+    stalled(:rejoin)
+    assert_equal "orders/0 is stalled", @health.live.to_s
   end
 
   def test_a_consumer_that_does_not_return

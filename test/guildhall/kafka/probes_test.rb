@@ -133,6 +133,20 @@ class KafkaProbesTest < GuildhallTest
     assert_match(%r{\AHTTP/1.1 200 }, answer(connect("GET /live HTTP/1.1\r\n\r\n")))
   end
 
+  def test_what_is_not_implemented_is_an_error_of_the_server_as_well
+    def @health.ready = raise(NotImplementedError, "by a registry of the application's")
+    assert_match(%r{\AHTTP/1.1 500 .*\r\n\r\nNotImplementedError\n\z}m, answer(connect("GET /ready HTTP/1.1\r\n\r\n")))
+  end
+
+  def test_a_client_that_cannot_be_read_from_is_forgotten
+    client = connect("GET /li")
+    eventually(30) { sockets == 2 }
+    @probes.sockets.last.define_singleton_method(:read_nonblock) { |*, **| raise EncodingError, "no" }
+    @probes.answer
+    assert_equal 1, sockets
+    assert_nil client.gets
+  end
+
   def test_a_port_that_is_taken_is_an_error_of_the_configuration
     error = assert_raises(Guildhall::ConfigurationError) { Guildhall::Kafka::Probes.new({host: "127.0.0.1", port: @probes.port}, @health) }
     assert_match(/\Aconfig\.health \{host: "127\.0\.0\.1", port: \d+\}: Address already in use/, error.message)

@@ -4,6 +4,7 @@ require "net/http"
 require "socket"
 require "tmpdir"
 require "test_helper"
+require "guildhall/kafka"
 
 # A swarm in a process of its own. No broker is there, and none is needed: what is tested are processes.
 class KafkaSwarmTest < GuildhallTest
@@ -179,7 +180,7 @@ class KafkaSwarmTest < GuildhallTest
   # Each process waits, before it handles signals, until the parent has been told.
   JUST_FORKED = <<~'RUBY'
     told = ENV.fetch("TOLD")
-    Guildhall::Kafka::SwarmWorker.prepend(Module.new do
+    Guildhall::Kafka::Swarm::Worker.prepend(Module.new do
       define_method(:run) do |*arguments|
         say.call("forked", Process.pid)
         sleep(0.01) until File.exist?(told)
@@ -319,6 +320,26 @@ class KafkaSwarmTest < GuildhallTest
       assert_includes swarm.lines.join, "unknown setting concurency; did you mean concurrency?"
       assert_empty swarm.lines.grep(/\Astarted/)
     end
+  end
+
+  def test_errors_that_are_no_configuration_errors_keep_their_reason
+    swarm('Guildhall::Kafka.application.define_singleton_method(:check!) { |**| raise Guildhall::Kafka::KafkaError.of(-195, "why") }') do |swarm|
+      assert_equal 1, swarm.finish
+      assert_match(/ConfigurationError.*why|why.*ConfigurationError/, swarm.lines.join)
+    end
+  end
+
+  # A round of the parent's loop takes at most 0.2 s.
+  def test_the_parent_looks_at_memory_and_tells_systemd_when_that_is_due_and_not_in_each_round
+    looks = []
+    swarm = Guildhall::Kafka::Swarm.new(Guildhall::Kafka::Application.new, processes: 2, memory_limit: 5_000)
+    swarm.instance_variable_get(:@children).each { |child| child.define_singleton_method(:memory) { (looks << number) && nil } }
+    systemd = Object.new.tap { |one| one.define_singleton_method(:tell) { (looks << :systemd) && 600 } }
+    IO.pipe do |wake, _|
+      {wake:, signals: Thread::Queue.new, systemd:}.each { |name, value| swarm.instance_variable_set(:"@#{name}", value) }
+      3.times { swarm.send(:supervise) }
+    end
+    assert_equal [1, 2, :systemd], looks
   end
 
   def test_what_no_process_can_start_with_ends_it

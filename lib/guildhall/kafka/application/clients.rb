@@ -33,8 +33,8 @@ module Guildhall
         # @return [Hash{Symbol=>Object}, nil] security settings of the clients that have it among their bootstrap.servers; nil: none has, as
         #   where somebody else's client connects to it, or they differ
         def connecting_to(broker, topics)
-          consumers = topics.map { |topic| @config.kafka.transform_keys(&:to_sym).merge(topic.kafka) }
-          all = [@config.kafka.transform_keys(&:to_sym), *consumers, Producing::Producer.settings(@config)]
+          consumers = topics.map { |topic| @config.librdkafka.merge(topic.kafka) }
+          all = [@config.librdkafka, *consumers, Producing::Producer.settings(@config)]
           own = all.select { |settings| addresses(settings).include?(broker) }
           known = own.map { |settings| settings.select { |name, _| SECURITY.match?(name) } }
           known.first if known.uniq.one?
@@ -45,7 +45,7 @@ module Guildhall
         # @param number [Integer] which it is of the clients of this group
         # @return [Hash{Symbol=>Object}] librdkafka's
         def settings(topic, number = 1)
-          settings = Config::LibrdkafkaSettings::DEFAULTS.merge(@config.kafka.transform_keys(&:to_sym), topic.kafka)
+          settings = Config::LibrdkafkaSettings::DEFAULTS.merge(@config.librdkafka, topic.kafka)
           settings[:"auto.offset.reset"] = topic.initial_offset if topic.initial_offset
           instance = settings[:"group.instance.id"]
           settings[:"group.instance.id"] = [instance, *process_number, *(number if number > 1)].join("-") if instance

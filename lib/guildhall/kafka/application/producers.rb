@@ -13,9 +13,9 @@ module Guildhall
           @application = application
           @log = log
           @lock = Mutex.new
-          @abandoned = []
           @most_abandoned = 0
-          @producer = @pid = nil
+          @pid = nil
+          forget
         end
 
         # The producer for messages outside transactions, made when it is first asked for; after a fork, again.
@@ -24,7 +24,7 @@ module Guildhall
         # @raise [ConfigurationError] listing every error of the settings
         def producer
           @lock.synchronize do
-            @producer = nil if @pid != Process.pid
+            forget if @pid != Process.pid
             @producer ||= create { yield if block_given? }
           end
         end
@@ -47,9 +47,6 @@ module Guildhall
           end
         end
 
-        # @return [Integer] messages that nobody waits for, as far as they were still looked after when the last one was added
-        def abandoned = @lock.synchronize { @abandoned.size }
-
         # @return [Integer] messages that wait in the producer for a broker
         def queue_size = opened&.queue_size || 0
 
@@ -58,8 +55,8 @@ module Guildhall
 
         # @return [Boolean] whether what was produced has been delivered
         def close(deadline)
-          producer = @lock.synchronize { @producer.tap { @producer = nil } if @pid == Process.pid }
-          return true if producer.nil? || Producing::Producer.close(producer, deadline, @lock.synchronize { @abandoned.dup })
+          producer, abandoned = @lock.synchronize { [(@producer if @pid == Process.pid), @abandoned].tap { forget } }
+          return true if producer.nil? || Producing::Producer.close(producer, deadline, abandoned)
 
           report(Guildhall::TimeoutError.new("messages could not be delivered before the shutdown timeout, and were dropped"))
           false
@@ -71,6 +68,12 @@ module Guildhall
         private
 
         def config = @application.config
+
+        # What nobody waits for belongs to that producer: of another one, as after a fork, as many messages would be dropped.
+        def forget
+          @producer = nil
+          @abandoned = []
+        end
 
         def opened = @lock.synchronize { @producer if @pid == Process.pid }
 

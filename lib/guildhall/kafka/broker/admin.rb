@@ -25,7 +25,6 @@ module Guildhall
         end
 
         def initialize(settings)
-          @settings = settings # by which embedded brokers know their own clients
           @client = Rdkafka::Config.new(Producing::Producer.shared(settings)).admin
           @native = NativeClient.of(@client)
         end

@@ -33,22 +33,29 @@ module Guildhall
         FIRST_WAIT_SECONDS = 1
         PAUSE_SECONDS = 0.2 # at least, between two questions
         READ_MS = 200 # for one read, so that time limits hold
-        SILENCE_SECONDS = 30 # without a record, or the end, while a range is read
+        SILENCE_SECONDS = 30 # of waiting for a record that is there, while a range is read
         # Special offsets of librdkafka.
         BEGINNING = -2
         LAST = -1
         CLOSE_SECONDS = 5
         MAX_BYTES = 10_000_000 # in memory while a range is read
-        QUIET_LOG_LEVEL = 2 # of the levels of syslog
-        private_constant :SETTINGS, :LEADER_SECONDS, :FIRST_WAIT_SECONDS, :PAUSE_SECONDS, :READ_MS, :SILENCE_SECONDS, :BEGINNING,
-          :LAST, :CLOSE_SECONDS, :MAX_BYTES, :QUIET_LOG_LEVEL
+        private_constant :SETTINGS, :LEADER_SECONDS, :FIRST_WAIT_SECONDS, :PAUSE_SECONDS, :READ_MS, :BEGINNING,
+          :LAST, :CLOSE_SECONDS, :MAX_BYTES
 
         # Errors that the client reports beside its answers, such as refused credentials: the request that they hold up only times out.
         class Complaints
-          # @return [Array(Integer, String), nil] librdkafka's code and reason, where brokers refuse the credentials or TLS fails
-          attr_reader :credentials
-          # @return [Array(Integer, String), nil] the same, where a right is missing
+          # @return [Array(Integer, String), nil] librdkafka's code and reason, where a right is missing
           attr_reader :right
+
+          # @param settings [Hash{Symbol=>Object}] librdkafka's
+          def initialize(settings)
+            @settings = settings
+          end
+
+          # @raise [AuthenticationError] where brokers refuse the credentials
+          def raise_refused
+            raise AuthenticationError.at(@settings, *@credentials) if @credentials
+          end
 
           # Called by the client, and by a reader.
           def client_failed(code, reason)
@@ -82,27 +89,6 @@ module Guildhall
           session&.close
         end
 
-        # Some payloads of a topic, to measure and to check with, as many as there are up to a limit.
-        # @param servers [String] as for `bootstrap.servers`
-        # @param limit [Integer] of each partition the first ones, about as many of each
-        # @return [Array<String>] without those of tombstones
-        def self.sample_payloads(topic, servers, limit:)
-          Session.open({"bootstrap.servers": servers, "group.id": "guildhall-advise", log_level: QUIET_LOG_LEVEL}) do |session|
-            ranges = session.ranges_of(session.topic(topic)).reject { |_, range| range.none? }
-            payloads = []
-            until ranges.empty? || payloads.size >= limit
-              share = [(limit - payloads.size).ceildiv(ranges.size), 1].max
-              ranges = ranges.to_h do |number, range|
-                first = session.each_record(topic, number, range, limit: share) { |record| payloads << record.raw_payload }
-                [number, first...range.end]
-              end
-              ranges = ranges.reject { |_, range| range.none? }
-              payloads.compact! # without tombstones
-            end
-            payloads.first(limit)
-          end
-        end
-
         # @param settings [Hash{Symbol=>Object}] librdkafka's; group.id is the group whose offsets {#committed} and {#commit} mean
         # @param client [Group::Client, nil] one that is there, of a member perhaps: it is only asked, in any thread, and not closed;
         #   nil: one of its own
@@ -110,7 +96,7 @@ module Guildhall
         def initialize(settings, client: nil, timeout: TIMEOUT_SECONDS)
           @settings = settings
           @timeout = timeout
-          @complaints = Complaints.new
+          @complaints = Complaints.new(settings)
           @borrowed = !client.nil?
           @client = client || Group::Client.new({**settings.except(:"group.instance.id"), **SETTINGS}, @complaints)
         end
@@ -202,24 +188,18 @@ module Guildhall
         def each_record(topic, partition, range, limit: nil)
           return range.end if range.none?
 
-          reader = self.reader(max_messages: [limit || 1_000, 1_000].min, max_bytes: MAX_BYTES)
+          reader = self.reader(max_messages: [limit || 1_000, 1_000].min, max_bytes: MAX_BYTES, silence: SILENCE_SECONDS)
           reader.open([topic, partition] => range)
           next_offset = range.begin
           seen = 0
-          silent_at = Clock.now + SILENCE_SECONDS
           until reader.finished?
             reader.read(READ_MS) do |_, records|
-              silent_at = Clock.now + SILENCE_SECONDS
               records.each do |record|
                 yield record
                 next_offset = record.offset + 1
                 return next_offset if (seen += 1) == limit
               end
             end
-            raise AuthenticationError.at(@settings, *@complaints.credentials) if @complaints.credentials
-            next if Clock.now <= silent_at
-
-            raise KafkaError.of(Librdkafka::TIMED_OUT, "no record of #{topic}/#{partition} from offset #{next_offset} on has come")
           end
           range.end
         ensure
@@ -228,7 +208,7 @@ module Guildhall
 
         # @param settings [Hash] as for {TopicReader#initialize}
         # @return [TopicReader] which has to be closed
-        def reader(**settings) = TopicReader.new(@client, **settings) { |code, reason| @complaints.client_failed(code, reason) }
+        def reader(**settings) = TopicReader.new(@client, @complaints, **settings)
 
         # The first record of each range.
         # @param ranges [Hash{Array(String, Integer)=>Range<Integer>}] by topic and partition
@@ -274,7 +254,7 @@ module Guildhall
         end
 
         def complain(code, what, last:, group:)
-          raise AuthenticationError.at(@settings, *@complaints.credentials) if @complaints.credentials
+          @complaints.raise_refused
           raise KafkaError.of(@complaints.right.first, what) if group && @complaints.right && Errors.outage?(code)
           return if !last && %i[unanswered coordinator].include?(Errors.kind(code))
 

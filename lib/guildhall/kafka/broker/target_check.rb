@@ -81,8 +81,8 @@ module Guildhall
         def missing(target)
           return if target.created || auto_created?
 
-          known = auto_created?.nil? ? "unless the brokers do" : "the brokers create none (#{AUTO_CREATE})"
-          "topic #{target.name} does not exist: create it, #{known}"
+          known = auto_created?.nil? ? " (or let the brokers: #{AUTO_CREATE} is not known)" : ", the brokers create none (#{AUTO_CREATE})"
+          "topic #{target.name} does not exist: create it#{known}"
         end
 
         def may_not_be_written(topic)

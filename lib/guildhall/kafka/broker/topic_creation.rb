@@ -32,28 +32,21 @@ module Guildhall
           @pauses = pauses
           @on_error = on_error
           @refused = []
-          @stop = Thread::Queue.new
         end
 
-        # Creates missing topics, as soon as a broker answers; what is refused is tried again later. Blocks for the first answer.
+        # Creates missing topics, as soon as a broker answers, and reports once that none does. What is refused is tried again in a thread,
+        # with growing pauses. Blocks for the first answer.
         # @param client [Group::Client] which consumes the topics
         # @yieldreturn [Boolean] whether to give up
-        def start(client, &)
-          insist(&)
-          # Asked for all topics, librdkafka notices those that it has subscribed to and that were missing.
-          retry_refused { client.topic_names(ANSWER_MS) }
-          self
-        end
-
-        # Calls {#run} until a broker has answered; reports once that none does.
-        # @yieldreturn [Boolean] whether to give up
-        def insist
+        def start(client)
           reported = false
           until run || yield
             @on_error.call(TimeoutError.new(UNANSWERED), [*@topics, *@failing].first.name) unless reported
             reported = true
             sleep(PAUSE_SECONDS)
           end
+          try_again(client) if @refused.any?
+          self
         end
 
         # Whether the thread is the one that tries.
@@ -71,28 +64,15 @@ module Guildhall
           end
         end
 
-        # Tries again, with growing pauses, until all topics are there. Does not block.
-        # @yieldparam names [Array<String>] topics that are there now; in a thread of its own
-        def retry_refused(&on_created)
-          return if @refused.empty?
-
-          @thread = Thread.new { try_again(&on_created) }
-          @thread.name = "guildhall topic creation"
-          @thread.report_on_exception = false
-        end
-
-        # Ends the tries, without waiting long for a broker's answer.
-        def stop
-          @stop.close
-          @thread&.kill&.join(STOP_SECONDS)
-        end
+        # Ends the tries, without waiting long for an answer.
+        def stop = @thread&.kill&.join(STOP_SECONDS)
 
         private
 
         def own?(topic) = topic.delay_tiers || topic.scheduled_tasks || (topic.retry_topics && !topic.retry_topics.first?)
 
-        # A retry topic, and a topic for dead letters, gets as many partitions as the topic, a schedule one, a delay topic and its dead
-        # letters as many as the brokers say.
+        # Partitions: retry topics and dead letters of jobs as many as their source topic; a schedule 1; delay topics and their dead letters
+        # the brokers' default.
         def missing(present)
           as_many = ->(name) { present[name]&.nonzero? || Admin::BROKERS_DEFAULT }
           wanted = @topics.to_h { |topic| [topic.name, as_many.call(topic.retry_topics&.source)] }
@@ -133,17 +113,21 @@ module Guildhall
           false
         end
 
-        def try_again
-          pause = nil
-          until @stop.pop(timeout: pause = @pauses.after(pause)) || @stop.closed?
-            before = @refused
-            ErrorBoundary.run(->(error) { @on_error.call(error, before.first) unless @stop.closed? }) do
-              run
-              created = before - @refused
-              yield created if created.any?
+        def try_again(client)
+          @thread = Thread.new do
+            pause = nil
+            until @refused.empty?
+              sleep(pause = @pauses.after(pause))
+              before = @refused
+              ErrorBoundary.run(->(error) { @on_error.call(error, before.first) }) do
+                run
+                # Asked for all topics, librdkafka notices those that it has subscribed to and that were missing.
+                client.topic_names(ANSWER_MS) if (before - @refused).any?
+              end
             end
-            break if @refused.empty?
           end
+          @thread.name = "guildhall topic creation"
+          @thread.report_on_exception = false
         end
       end
     end

@@ -15,7 +15,8 @@ module Guildhall
         ANSWER_MS = 1_000
         LATE_ANSWER_MS = 5_000
         PAUSES = GrowingPauses.new(1, 30) # seconds before another try, where the brokers did not answer
-        private_constant :REFRESH_MS, :ANSWER_MS, :LATE_ANSWER_MS, :PAUSES
+        STOP_SECONDS = 1 # for a question on its way
+        private_constant :REFRESH_MS, :ANSWER_MS, :LATE_ANSWER_MS, :PAUSES, :STOP_SECONDS
 
         # @param on_error [#call] given what has failed in the thread: it asks again
         # @yieldreturn [Boolean] whether the topic of a name is wanted
@@ -25,7 +26,6 @@ module Guildhall
           refresh = Integer(settings.fetch(:"topic.metadata.refresh.interval.ms", REFRESH_MS), exception: false) || REFRESH_MS
           @interval = refresh.positive? ? refresh / 1000.0 : nil
           @wanted = wanted
-          @stop = Thread::Queue.new
           @answer_ms = ANSWER_MS
           @pause = @found = nil
         end
@@ -45,7 +45,9 @@ module Guildhall
         # @yieldparam found [Array<String>] the wanted topics, whenever they are others than before
         def start
           @thread = Thread.new do
-            while @stop.pop(timeout: @found ? @interval : (@pause = PAUSES.after(@pause))).nil? && !@stop.closed?
+            loop do
+              pause = @found ? @interval : (@pause = PAUSES.after(@pause))
+              pause ? sleep(pause) : sleep
               ErrorBoundary.run(->(error) { @on_error.call(error) }) do
                 before = @found
                 find
@@ -56,11 +58,8 @@ module Guildhall
           @thread.name = "guildhall topics"
         end
 
-        # Blocks until a question on its way is answered, or given up.
-        def stop
-          @stop.close
-          @thread&.join
-        end
+        # Ends the questions, without waiting long for an answer.
+        def stop = @thread&.kill&.join(STOP_SECONDS)
       end
     end
   end

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "guildhall/clock"
 require_relative "../reading"
 
 module Guildhall
@@ -7,17 +8,22 @@ module Guildhall
     module Broker
       # Reads ranges of partitions with the client of a {Session}, each to its end. Belongs to one thread; close it.
       class TopicReader
-        # One partition: its topic and number, and the offset behind its last record.
-        PartitionCursor = Struct.new(:place, :last, :queue)
+        # One partition: its topic and number, the offset behind its last record, the offset that is read next, and whether that one is
+        # still to be written.
+        PartitionCursor = Struct.new(:place, :last, :next_offset, :at_end, :queue)
         ROOM_MESSAGES = 2_000
         private_constant :PartitionCursor, :ROOM_MESSAGES
 
+        # @param complaints [Session::Complaints] the client's
         # @param codec [Codec, nil] what records are decoded with
         # @param max_bytes [Integer] in one batch, about
-        # @yieldparam code [Integer] of an error of the client's group, which does not matter for reading
-        def initialize(client, max_messages:, max_bytes:, codec: nil, &on_group_error)
+        # @param silence [Numeric, nil] seconds of waiting for records that are there, after which {#read} raises; nil: it waits for them,
+        #   however long
+        def initialize(client, complaints, max_messages:, max_bytes:, codec: nil, silence: nil)
           @client = client
-          @on_group_error = on_group_error
+          @complaints = complaints
+          @silence = silence
+          @waited = 0.0
           @codec = codec
           @max_messages = max_messages
           @max_bytes = max_bytes
@@ -33,7 +39,7 @@ module Guildhall
           @client.assign(topics.transform_values { |some| some.to_h { |(_, number), range| [number, range.begin] } })
           @reader = Reading::Reader.for(@client)
           ranges.each do |place, range|
-            cursor = @cursors[place] = PartitionCursor.new(place, range.end)
+            cursor = @cursors[place] = PartitionCursor.new(place, range.end, range.begin)
             cursor.queue = @reader.open(*place, cursor, @codec)
             allow(cursor)
           end
@@ -47,11 +53,14 @@ module Guildhall
 
         # Blocks until there is something, or the time is up.
         # @yieldparam records [Array<Record>] of one partition
-        # @raise [KafkaError]
+        # @raise [KafkaError] also where nothing has come for too long, or brokers refuse the credentials meanwhile
         def read(wait_ms, &)
+          began_at = Clock.now
           batches, errors = @client.with_handle { @reader.take(wait_ms, ROOM_MESSAGES, @max_bytes) }
+          @waited = batches.empty? ? @waited + Clock.now - began_at : 0.0
           batches.each { |cursor, *batch| deliver(cursor, *batch, &) }
           errors.each { |error| note(error) }
+          give_up if @silence
         end
 
         # Reads no more of a partition.
@@ -67,11 +76,21 @@ module Guildhall
 
         private
 
+        def give_up
+          @complaints.raise_refused
+          return unless @waited > @silence && (missing = @cursors.each_value.find { |cursor| !cursor.at_end })
+
+          what = "no record of #{missing.place.join("/")} from offset #{missing.next_offset} on has come"
+          raise KafkaError.of(Librdkafka::TIMED_OUT, what)
+        end
+
         def allow(cursor) = cursor.queue.allow(@max_messages, @max_bytes)
 
         def deliver(cursor, records, bytes, documents = nil)
           return unless @cursors[cursor.place].equal?(cursor)
 
+          cursor.next_offset = records.last.offset + 1
+          cursor.at_end = false
           if records.last.offset >= cursor.last - 1
             count = records.index { |record| record.offset >= cursor.last } || records.size
             finish(cursor.place)
@@ -84,12 +103,12 @@ module Guildhall
         # The last offsets of a range may hold no message, only marks of transactions: then the end of the partition says that it was read.
         def note(error)
           if error.end_of_partition?
-            cursor = @cursors[[error.topic, error.partition]]
-            return cursor && error.offset >= cursor.last ? finish(cursor.place) : nil
+            cursor = @cursors[[error.topic, error.partition]] or return
+            return error.offset >= cursor.last ? finish(cursor.place) : cursor.at_end = true
           end
           return if Errors.outage?(error.code)
           # librdkafka looks for the group's coordinator, although reading does not need it.
-          return @on_group_error&.call(error.code, error.message) if Errors.symbol(error.code) == :group_authorization_failed
+          return @complaints.client_failed(error.code, error.message) if Errors.symbol(error.code) == :group_authorization_failed
 
           raise KafkaError.from(error)
         end

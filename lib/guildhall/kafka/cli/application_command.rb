@@ -41,7 +41,7 @@ module Guildhall
         def translated(error)
           return CommandError.new("Kafka: #{Broker::Errors.explain(error, error.message)}") unless Broker::Errors.unanswered?(error)
 
-          UnreachableError.at(Kafka.config.kafka.transform_keys(&:to_sym), error.rdkafka_response, error.message)
+          UnreachableError.at(Kafka.config.librdkafka, error.rdkafka_response, error.message)
         end
 
         # Prints a table of the subclass's `HEADINGS` and `cells(row)`; with --json, its `data(row)` as a line of JSON for each.

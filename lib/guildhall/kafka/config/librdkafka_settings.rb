@@ -103,8 +103,8 @@ module Guildhall
         # @return [String, nil] what librdkafka has against it
         def self.problem_with(name, value)
           config = Rdkafka::Bindings.rd_kafka_conf_new
-          error = FFI::MemoryPointer.new(:char, 512)
-          answer = Rdkafka::Bindings.rd_kafka_conf_set(config, name, value, error, 512)
+          error = FFI::MemoryPointer.new(:char, ERROR_BYTES)
+          answer = Rdkafka::Bindings.rd_kafka_conf_set(config, name, value, error, ERROR_BYTES)
           return if answer == :config_ok
 
           hint = Suggestion.for(name, Broker::Librdkafka.property_names) if answer == :config_unknown

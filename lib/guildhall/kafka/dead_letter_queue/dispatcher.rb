@@ -3,7 +3,6 @@
 require "guildhall/clock"
 require_relative "../partition/error_kind"
 require_relative "../producing/delivery"
-require_relative "../producing/wire"
 require_relative "dead_letter"
 
 module Guildhall
@@ -71,11 +70,9 @@ module Guildhall
           [sent, error]
         end
 
-        # By the client behind waterdrop, whose own rules (no empty keys, no headers without a value) are not Kafka's: a
-        # message that breaks one of them would be tried for ever.
         def send_one(client, message, to, headers)
-          client.produce(topic: to, payload: message.raw_payload, key: message.raw_key, label: Producing::Delivery::AWAITED,
-            headers: Producing::Wire.headers({**message.raw_headers, **headers}))
+          Producing::Delivery.produce(client,
+            {topic: to, payload: message.raw_payload, key: message.raw_key, headers: {**message.raw_headers, **headers}})
         rescue Rdkafka::RdkafkaError => error
           raise undelivered(message, to, error)
         end

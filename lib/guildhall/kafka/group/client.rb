@@ -118,7 +118,7 @@ module Guildhall
         # has come back.
         # @param seconds [Numeric] how long to go on asking
         # @raise [Rdkafka::RdkafkaError] any other, and these when the time is up
-        def self.ask_coordinator(seconds = 10)
+        def self.ask_coordinator(seconds = 5)
           limit = Clock.now + seconds
           begin
             yield
@@ -141,7 +141,7 @@ module Guildhall
 
         # See {Commits}.
         def_delegators :@commits, :commit, :commit_soon, :commit_to, :commit_at, :look_for_answer, :committing?, :commit_overdue?,
-          :answered_commits, :renew_metadata, :forget_metadata
+          :answered_commits, :renew_metadata, :forget_metadata, :drop
 
         # @yieldparam handle [FFI::Pointer] usable until the block ends: closing waits for it
         def with_handle(&) = @native.with_inner(&)
@@ -198,7 +198,7 @@ module Guildhall
         # Blocks for the broker's answer.
         # @return [Array(Integer, String), Array(nil, nil)] offset and metadata that the group has committed
         def committed(topic, partition)
-          found = Client.ask_coordinator(5) { @consumer.committed(list(topic, partition), ANSWER_MS) }
+          found = Client.ask_coordinator { @consumer.committed(list(topic, partition), ANSWER_MS) }
           offset = offset_in(found, topic)
           [offset, (found.to_h.fetch(topic).first.metadata if offset)]
         end

@@ -22,9 +22,10 @@ module Guildhall
           @since = nil
           @answers = Thread::Queue.new
           @lock = Mutex.new
-          @forced = @sent = {}
+          @forced = {}
+          @sent = {}
           @metadata = {}
-          @stored_next = false # so that metadata that changes all the time does not hold up what was stored
+          @sent_kind = :stored # of the last commit; else :forced or :metadata
         end
 
         # Commits what was stored. Blocks for the broker's answer, and tries again where the reason to fail may pass.
@@ -82,8 +83,8 @@ module Guildhall
           Array.new(@answers.size) { @answers.pop }.map { |code, seconds| [failure(code)&.code&.to_s, seconds] }
         end
 
-        # Commits metadata two commits from now at the latest, although the offset may be committed already: of what is stored librdkafka
-        # commits only other offsets. Does not block.
+        # With the next commit, or the one after, also where the offset itself is committed already: librdkafka would skip it. Does not
+        # block.
         # @param offset [Integer] that was stored
         def renew_metadata(topic, partition, offset, metadata)
           @lock.synchronize { @metadata[[topic, partition]] = [offset, metadata] }
@@ -92,6 +93,12 @@ module Guildhall
         # Another offset was stored: with it, its own metadata is committed.
         def forget_metadata(topic, partition)
           @lock.synchronize { @metadata.delete([topic, partition]) }
+        end
+
+        # Another member may have the partition from now on: nothing is committed for it any more. An answer to a commit that is under way
+        # changes nothing.
+        def drop(topic, partition)
+          @lock.synchronize { [@forced, @metadata, @sent].each { |offsets| offsets.delete([topic, partition]) } }
         end
 
         # Before the client is closed; nothing is committed from now on.
@@ -145,8 +152,7 @@ module Guildhall
         end
 
         def dispatch(handle)
-          @sent = @lock.synchronize { next_offsets }
-          list = native(@sent)
+          list = @lock.synchronize { native(@sent = next_offsets) }
           code = Broker::Librdkafka.rd_kafka_commit_queue(handle, list, @queue, nil, nil)
           @since = code.zero? ? Clock.now : nil
           code
@@ -154,13 +160,19 @@ module Guildhall
           Rdkafka::Bindings.rd_kafka_topic_partition_list_destroy(list) if list
         end
 
+        # Metadata goes only after stored offsets: if it changed all the time, it would hold them up.
         # @return [Hash] empty: stored offsets are next
         def next_offsets
-          return @forced.tap { @forced = {} } if @forced.any?
-          return {}.tap { @stored_next = false } if @stored_next || @metadata.empty?
-
-          @stored_next = true
-          @metadata.tap { @metadata = {} }
+          if @forced.any?
+            @sent_kind = :forced
+            @forced.tap { @forced = {} }
+          elsif @sent_kind == :stored && @metadata.any?
+            @sent_kind = :metadata
+            @metadata.tap { @metadata = {} }
+          else
+            @sent_kind = :stored
+            {}
+          end
         end
 
         # @return [FFI::Pointer, nil] nil: stored offsets
@@ -191,7 +203,7 @@ module Guildhall
           took = Clock.now - @since
           @since = nil
           Broker::Librdkafka.rd_kafka_event_error(event).tap do |code|
-            send_again if Broker::Errors.outage?(code) && !@stored_next
+            send_again if Broker::Errors.outage?(code) && @sent_kind == :forced
             @answers << [code, took] unless Broker::Errors.nothing?(code)
           end
         ensure
@@ -205,7 +217,7 @@ module Guildhall
         def again?(code, deadline)
           return false unless code
 
-          return @sent.any? || @metadata.any? if code.zero? || Broker::Errors.nothing?(code)
+          return @sent_kind != :stored || @metadata.any? if code.zero? || Broker::Errors.nothing?(code)
           return false unless Broker::Errors.outage?(code) && Clock.left(deadline) > RETRY_PAUSE_SECONDS
 
           sleep(RETRY_PAUSE_SECONDS)

@@ -2,7 +2,6 @@
 
 require "guildhall/error_boundary"
 require "guildhall/growing_pauses"
-require_relative "../broker/iterator"
 require_relative "../broker/offset_reports"
 require_relative "../broker/topic_creation"
 require_relative "../broker/topic_discovery"
@@ -22,17 +21,17 @@ module Guildhall
       # rebalances. It never runs the application's code. It waits for that code only when a partition is revoked while its
       # consumer is at work.
       class Listener
-        # That a poll waits for the first message: a ceiling, never a delay, so that no application needs another.
+        # A poll returns at the first message, and after so long at the latest.
         MAX_WAIT_SECONDS = 1
         RESTART_PAUSE_SECONDS = 5 # before a client that failed is replaced
-        REJOIN_CLOSE_TIMEOUT_SECONDS = 3 # for leaving a group that one is out of
+        REJOIN_CLOSE_TIMEOUT_SECONDS = 3 # for closing a client that the group has already dropped
         FIRST_LOOK_SECONDS = 0.002 # after a commit; the pauses between two looks for its answer grow with the time that it takes
         private_constant :RESTART_PAUSE_SECONDS, :REJOIN_CLOSE_TIMEOUT_SECONDS, :FIRST_LOOK_SECONDS
 
         attr_reader :client, :group
         # @return [Integer] which it is of this process's members of the group, from 1
         attr_reader :number
-        # @return [Float] when it has last polled, or was made, of the {Clock}
+        # @return [Float] when it has last polled, was made, or began to close its client, of the {Clock}
         attr_reader :polled_at
         # @return [Boolean] whether the group has assigned partitions to it, if only none, and not taken all away without asking
         attr_reader :assigned
@@ -136,6 +135,7 @@ module Guildhall
             @assigned = false if lost
             leaving = @lock.synchronize { pairs.filter_map { |pair| @partitions[pair] } }
             release(leaving, lost) unless leaving.empty?
+          ensure
             @runtime.publish("rebalance.partitions_revoked", group: @group, member: @number, partitions: pairs, lost:)
           end
         end
@@ -266,6 +266,8 @@ module Guildhall
           late.select(&:working?).each { |partition| @runtime.abandoned(partition) }
           @lock.synchronize { partitions.each { |partition| @partitions.delete([partition.name, partition.number]) } }
           commit_given_up(partitions, deadline) unless lost
+        ensure
+          partitions.each { |partition| @client.drop(partition.name, partition.number) }
         end
 
         def commit_given_up(_partitions, deadline) = @client.commit(timeout: remaining(deadline))
@@ -279,6 +281,7 @@ module Guildhall
           reader = @reader
           @lock.synchronize { @reader = nil } # a closed reader must not be woken
           reader&.close
+          @polled_at = Clock.now # a client takes up to CLOSE_TIMEOUT_SECONDS to close, and is replaced then
           @closed = @client.nil? || @client.close(timeout: @stopping ? remaining(@deadline) : @close_timeout)
           @client = @membership = nil
         end
@@ -321,47 +324,6 @@ module Guildhall
         def remaining(deadline) = Clock.left(deadline, least: 0.5)
 
         def settings = @runtime.client_settings(@topics.first, @number)
-      end
-
-      # The thread that reads a topic whose route assigns its partitions: no group is joined, no rebalance calls it back, and nothing is
-      # committed.
-      class DirectListener < Listener
-        def initialize(topics, runtime, **)
-          super
-          @topic = topics.first
-          @reached = {} # where another client continues
-        end
-
-        # There is nothing to commit.
-        def commit_soon = nil
-
-        private
-
-        # Blocks for the brokers' answers.
-        # @raise [UnknownTopicError, KafkaError] also where there is no such partition
-        def subscribe
-          new = @topic.assigned.except(*@reached.compact.keys)
-          found = new.empty? ? {} : Broker::Session.open(settings) { |session| first_offsets(session, new) }
-          offsets = @topic.assigned.to_h { |number, _| [number, @reached[number] || found.fetch(number)] }
-          partitions_assigned(offsets.keys.map { |number| [@topic.name, number] })
-          partitions.each { |partition| partition.begin_at(offsets.fetch(partition.number)) }
-          client.assign(@topic.name => offsets)
-        end
-
-        # @param wanted [Hash{Integer=>Object}] where each partition's route says to begin
-        def first_offsets(session, wanted)
-          topic = session.topic(@topic.name)
-          wanted.group_by(&:last).each_with_object({}) do |(from, some), found|
-            range = Broker::OffsetRange.new(from == :all ? :earliest : from, nil)
-            range.resolve(session, topic, some.map(&:first)).each { |(_, number), offsets| found[number] = offsets.begin }
-          end
-        end
-
-        def report_start(_pairs) = nil
-
-        def commit_given_up(given_up, _deadline)
-          given_up.each { |partition| @reached[partition.number] = partition.next_offset || @reached[partition.number] }
-        end
       end
     end
   end

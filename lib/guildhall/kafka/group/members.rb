@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "guildhall/clock"
+require_relative "direct_listener"
 require_relative "listener"
 
 module Guildhall
@@ -40,7 +41,7 @@ module Guildhall
           partitions = @listeners.flat_map(&:partitions)
           measured = partitions.to_h { |partition| [partition, partition.measure_lag] }
           lags = measured.values.compact
-          adapt(furthest(lags)) if @scaling && @listeners.all? { |listener| listener.answers.any? }
+          adapt(furthest(lags)) if @scaling && @listeners.reject(&:leaving?).all? { |listener| listener.answers.any? }
           [lags, measured.select { |_, lag| lag.nil? }.keys.map(&:lag_place)].map { |list| list.map { |one| one.merge(group: @group) } }
         end
 

@@ -8,17 +8,28 @@ module Guildhall
   module Kafka
     module Producing
       # A message on its way that has to arrive before something else counts as done. It is sent by the client behind waterdrop, whose
-      # own rules (no empty keys, no headers without a value) are not Kafka's.
+      # own rules (no empty keys, no headers without a value) are not Kafka's: a message that breaks one of them would be tried for ever.
       class Delivery
         # Seconds of waiting for a broker, between two looks whether to give up.
         SLICE_SECONDS = 0.2
         # The label of messages whose sender waits for them, and reports what becomes of them.
         AWAITED = :guildhall_awaited
 
+        # Does not wait for the broker.
+        # @param client [Rdkafka::Producer]
+        # @param awaited [Boolean] whether the sender waits for it, and reports what becomes of it
+        # @return [Rdkafka::Producer::DeliveryHandle]
+        # @raise [Rdkafka::RdkafkaError]
+        def self.produce(client, message, awaited: true)
+          client.produce(**message, headers: Wire.headers(message[:headers]), label: (AWAITED if awaited))
+        end
+
+        # As {.produce}.
+        # @return [Delivery]
         # @raise [Guildhall::TimeoutError] when the producer's queue is full
         # @raise [Rdkafka::RdkafkaError]
-        def self.start(producer, message)
-          new(producer.client.produce(**message, headers: Wire.headers(message[:headers])), producer.config.max_wait_timeout)
+        def self.start(producer, message, awaited: true)
+          new(produce(producer.client, message, awaited:), producer.config.max_wait_timeout)
         rescue Rdkafka::RdkafkaError => error
           raise reason(error)
         end
@@ -52,7 +63,7 @@ module Guildhall
         # @raise [Guildhall::TimeoutError] when it did not take it in time
         # @raise [Rdkafka::RdkafkaError] when it refused it
         def wait
-          @handle.wait(max_wait_timeout_ms: (Clock.left(@limit, least: 0.001) * 1000).ceil)
+          self.class.await(@handle, @limit, -> { false })
         rescue Rdkafka::RdkafkaError, Rdkafka::AbstractHandle::WaitTimeoutError => error
           raise self.class.reason(error)
         end

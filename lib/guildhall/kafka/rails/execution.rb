@@ -59,7 +59,7 @@ module Guildhall
           # Whether the broker makes the topic that is missing: the log says so, and nobody has to do anything.
           def topic_to_come?(error, config)
             error.is_a?(Kafka::KafkaError) && error.code_name == "UNKNOWN_TOPIC_OR_PART" &&
-              config.kafka.transform_keys(&:to_sym)[:"allow.auto.create.topics"].to_s == "true"
+              config.librdkafka[:"allow.auto.create.topics"].to_s == "true"
           end
 
           # Within the executor, which would report what the block raises, but does not know where it happened.

@@ -72,7 +72,7 @@ module Guildhall
           @statistics = statistics
         end
 
-        # To be called once for all statistics that were read: more of them come than the user has asked for.
+        # Call it after each {#read}: librdkafka sends more statistics than the user has asked for.
         # @return [Boolean] whether these are for the user
         def statistics_due? = !@interval_ms.nil? && ((@samples += 1) % Answers.samples(@interval_ms)).zero?
 

@@ -100,7 +100,7 @@ module Guildhall
 
         def write(name, run, wait: false)
           key, payload = State.run_record(name, run)
-          delivery = Producing::Delivery.start(producer, {topic: topic_name, partition: 0, key:, payload:})
+          delivery = Producing::Delivery.start(producer, {topic: topic_name, partition: 0, key:, payload:}, awaited: wait)
           delivery.wait if wait
         rescue StandardError => error
           application.error(error, "schedule", group: topic.group, task: name)

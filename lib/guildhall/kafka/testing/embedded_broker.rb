@@ -50,13 +50,17 @@ module Guildhall
           # A topic that is there, be it that another listener was faster.
           Created = Data.define { def wait(**) = self }
 
+          def initialize(settings)
+            super
+            @address = settings[:"bootstrap.servers"]
+          end
+
           # (see Broker::Admin#create_topic)
           def create_topic(name, partitions, settings = {})
-            address = @settings[:"bootstrap.servers"]
-            return super unless address.is_a?(Address)
+            return super unless @address.is_a?(Address)
 
             begin
-              address.broker.create_topic(name, partitions: [partitions, 1].max)
+              @address.broker.create_topic(name, partitions: [partitions, 1].max)
             rescue EmbeddedBrokerError
               nil
             end

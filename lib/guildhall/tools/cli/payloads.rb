@@ -8,7 +8,8 @@ module Guildhall
       # Sample payloads from files: each line of .jsonl and .ndjson, else each file; what is empty is left out.
       module Payloads
         LINES = %w[.jsonl .ndjson].freeze
-        private_constant :LINES
+        QUIET_LOG_LEVEL = 2 # of the levels of syslog
+        private_constant :LINES, :QUIET_LOG_LEVEL
 
         class << self
           # @param path [String] a file or a folder of files
@@ -41,11 +42,29 @@ module Guildhall
           private
 
           def sample(topic, servers, limit)
-            Kafka::Broker::Session.sample_payloads(topic, servers, limit:).map { |bytes| text(bytes.dup) }
+            settings = {"bootstrap.servers": servers, "group.id": "guildhall-advise", log_level: QUIET_LOG_LEVEL}
+            found = Kafka::Broker::Session.open(settings) { |session| first_payloads(session, topic, limit) }
+            found.map { |bytes| text(bytes.dup) }
           rescue Kafka::UnreachableError
             raise Guildhall::ArgumentError, "no broker answers at #{servers}"
           rescue Kafka::KafkaError => error
             raise Guildhall::ArgumentError, "topic #{topic}: #{error.message}"
+          end
+
+          # Of each partition about as many, without tombstones.
+          def first_payloads(session, topic, limit)
+            ranges = session.ranges_of(session.topic(topic)).reject { |_, range| range.none? }
+            payloads = []
+            until ranges.empty? || payloads.size >= limit
+              share = [(limit - payloads.size).ceildiv(ranges.size), 1].max
+              ranges = ranges.to_h do |number, range|
+                first = session.each_record(topic, number, range, limit: share) { |record| payloads << record.raw_payload }
+                [number, first...range.end]
+              end
+              ranges = ranges.reject { |_, range| range.none? }
+              payloads.compact!
+            end
+            payloads.first(limit)
           end
 
           def files(path)

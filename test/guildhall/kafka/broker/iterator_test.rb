@@ -104,6 +104,46 @@ class KafkaIteratorTest < GuildhallTest
     assert reading.join(30), "the wait can be interrupted"
   end
 
+  # Gives up after half a second of silence where brokers have more.
+  # @param gone [Boolean] whether no broker answers any more once it is known from where to where to read
+  def iterate(from, til, gone:, &)
+    broker = @broker
+    range = Guildhall::Kafka::Broker::OffsetRange.new(from, til)
+    range.define_singleton_method(:resolve) { |*arguments| super(*arguments).tap { broker.suspend } } if gone
+    settings = {"bootstrap.servers": @broker.bootstrap_servers, "group.id": "g", log_level: 0}
+    route = @application.routes.draw { topic("t") { serializer(Guildhall::JSON) } } && @application.routes.topics.first
+    Guildhall::Kafka::Broker::Iterator.new(route, settings, @application.config, [0], range, silence: 0.5).each(&)
+  end
+
+  def test_brokers_that_are_gone_before_the_end
+    error = assert_raises(Guildhall::Kafka::KafkaError) { iterate(:earliest, :end, gone: true) { flunk } }
+    assert_match(%r{no record of t/0 from offset 0 on has come}, error.message)
+  end
+
+  def test_without_an_end_it_waits_for_brokers_as_well
+    numbers = Thread::Queue.new
+    reading = Thread.new { iterate(:earliest, nil, gone: true) { |message| numbers << message.offset } }
+    reading.report_on_exception = false
+    refute reading.join(2), "longer than the limit"
+    @broker.resume
+    assert_equal 0, numbers.pop(timeout: 30)
+  ensure
+    reading.kill.join
+  end
+
+  # It is not brokers that it waits for.
+  def test_an_offset_that_is_still_to_be_written_is_waited_for
+    numbers = Thread::Queue.new
+    reading = Thread.new { iterate(99, 101, gone: false) { |message| numbers << message.offset } }
+    assert_equal 99, numbers.pop(timeout: 30)
+    refute reading.join(3), "longer than the limit"
+    produce(3)
+    assert_equal 100, numbers.pop(timeout: 30)
+    assert reading.join(30)
+  ensure
+    reading.kill.join
+  end
+
   def test_other_topics_may_have_any_error_and_a_partition_without_a_leader_is_an_error_where_it_is_read
     @broker.create_topic("unrelated")
     faults = MockFaults.new(@broker)

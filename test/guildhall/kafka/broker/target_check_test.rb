@@ -72,7 +72,7 @@ class KafkaTargetCheckTest < GuildhallTest
 
   def test_a_topic_that_is_missing
     assert_equal({"orders.dead" => "topic orders.dead does not exist: create it, the brokers create none (auto.create.topics.enable)"}, problems({}))
-    assert_equal({"orders.dead" => "topic orders.dead does not exist: create it, unless the brokers do"}, problems({}, auto_create: nil))
+    assert_equal({"orders.dead" => "topic orders.dead does not exist: create it (or let the brokers: auto.create.topics.enable is not known)"}, problems({}, auto_create: nil))
     assert_empty problems({}, auto_create: "true")
   end
 

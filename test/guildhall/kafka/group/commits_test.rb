@@ -3,8 +3,11 @@
 require "test_helper"
 require "guildhall/kafka"
 require "guildhall/kafka/testing"
+require "support/mock_faults"
 
 class KafkaCommitsTest < GuildhallTest
+  LOADING = 14 # COORDINATOR_LOAD_IN_PROGRESS
+
   # What the embedded broker is asked.
   module Requests
     extend FFI::Library
@@ -66,6 +69,21 @@ class KafkaCommitsTest < GuildhallTest
     @client.committed("t", 0).first
   end
 
+  # Commits as the timer does, and waits for the answer.
+  def commit_soon
+    @client.commit_soon
+    eventually(30) { @client.look_for_answer.nil? && !@client.committing? }
+  end
+
+  # The coordinator refuses the commits that the block sends.
+  def refused
+    faults = MockFaults.new(@broker)
+    faults.refuse(MockFaults::OFFSET_COMMIT, LOADING)
+    yield
+    eventually(30) { @client.look_for_answer.nil? && !@client.committing? }
+    faults.accept(MockFaults::OFFSET_COMMIT)
+  end
+
   def test_what_was_stored_is_committed_in_the_background
     assert @client.store("t", 0, 5)
     eventually { @client.commit_soon.nil? && committed == 5 }
@@ -119,6 +137,33 @@ class KafkaCommitsTest < GuildhallTest
     end
     @client.forget_metadata("t", 0)
     assert @client.commit
+  end
+
+  def test_a_lower_offset_that_the_coordinator_did_not_take_is_committed_later_whatever_was_committed_before
+    @client.store("t", 0, 10, "a")
+    commit_soon
+    @client.renew_metadata("t", 0, 10, "b")
+    commit_soon
+    assert_equal [10, "b"], @client.committed("t", 0)
+    @client.store("t", 0, 3)
+    refused { @client.commit_to("t", 0, 3) }
+    assert @client.commit(timeout: 30)
+    assert_equal 3, committed
+  end
+
+  # Another member has the partition, and has committed more.
+  def test_of_a_partition_that_was_given_up_nothing_is_committed
+    @client.commit_at("t", 0, 1_000, timeout: 30)
+    refused { @client.commit_to("t", 0, 10) }
+    @client.renew_metadata("t", 0, 10, "x")
+    @client.drop("t", 0)
+    assert @client.commit(timeout: 30)
+    refused do
+      @client.commit_to("t", 0, 10)
+      @client.drop("t", 0) # before the answer
+    end
+    assert @client.commit(timeout: 30)
+    assert_equal [1_000, nil], @client.committed("t", 0)
   end
 
   def test_nobody_answers

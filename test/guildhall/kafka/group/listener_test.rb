@@ -81,6 +81,29 @@ class KafkaListenerTest < GuildhallTest
     assert_equal ["listener", Guildhall::TaskError], [type, error.class]
   end
 
+  # The health check must not take that for a listener that does not poll any more.
+  def test_closing_a_client_that_is_replaced_counts_as_a_sign_of_life
+    start
+    one = listener
+    seen = []
+    one.client.define_singleton_method(:close) { |**options| super(**options).tap { seen << one.polled_at } }
+    one.request { (seen << one.polled_at) && raise(IOError, "the network is gone") }
+    assert @errors.pop(timeout: LIMIT)
+    assert_equal 2, seen.size
+    assert_operator seen.first, :<, seen.last
+  end
+
+  def test_a_rebalance_whose_commit_fails_is_published
+    revoked = Thread::Queue.new
+    @application.instrumentation.subscribe("rebalance.partitions_revoked") { |event| revoked << event.payload[:partitions] }
+    start
+    listener.client.define_singleton_method(:commit) { |**| raise Rdkafka::RdkafkaError, -195 }
+    listener.request { listener.partitions_revoked([["t", 0]], lost: false) }
+    assert_equal [["t", 0]], revoked.pop(timeout: LIMIT)
+    assert_equal ["rebalance", Rdkafka::RdkafkaError], @errors.pop(timeout: LIMIT).then { |type, error| [type, error.class] }
+    assert_empty @application.partitions
+  end
+
   def test_a_subscriber_that_raises_costs_no_partition
     @application.instrumentation.subscribe("rebalance.partitions_assigned", "rebalance.partitions_revoked") { raise "no" }
     start

@@ -69,6 +69,19 @@ class KafkaMembersTest < GuildhallTest
     assert members.assigned?
   end
 
+  # Nobody asks a broker any more for one that has left.
+  def test_a_member_that_has_left_without_an_answer_is_forgotten
+    start(1..2, lag: 1, grow_after: 0.001, shrink_after: 600)
+    eventually(LIMIT) { shares == [6] }
+    adapt_until(5.0) { members.listeners.size == 2 }
+    leaving = members.listeners.last
+    leaving.answers.define_singleton_method(:any?) { false }
+    leaving.stop(Guildhall::Clock.now + 20)
+    eventually(LIMIT) { leaving.ended? }
+    members.measure_lag
+    refute_includes members.listeners, leaving
+  end
+
   def test_none_joins_after_the_stop
     start(1..2, lag: 1, grow_after: 0.001)
     eventually(LIMIT) { shares == [6] }

@@ -56,6 +56,18 @@ class KafkaReachabilityTest < GuildhallTest
     assert_equal [[REFUSED, false], ["Disconnected: connection reset by peer", true]], told.map { |event| event.values_at(:reason, :reminder) }
   end
 
+  def test_an_outage_that_ends_before_it_is_diagnosed_is_not_reported
+    asked = Thread::Queue.new
+    diagnosing = Thread::Queue.new
+    @diagnosis = ->(_broker) { (diagnosing << Thread.current) && asked.pop }
+    @reachability.failed("b:1", "Disconnected: connection reset by peer")
+    thread = diagnosing.pop(timeout: 10)
+    @reachability.answered("b:1")
+    asked << "see"
+    assert thread.join(10)
+    assert_empty events
+  end
+
   # @return [Array<String>] the brokers that it remembers
   def unreachable = @reachability.instance_variable_get(:@outages).keys
 

@@ -10,6 +10,7 @@ class KafkaTaskConsumerTest < GuildhallTest
   def setup
     super
     @log = [] # key and payload of each record
+    @labels = []
     @ran = []
     @delivered = 0
   end
@@ -21,14 +22,16 @@ class KafkaTaskConsumerTest < GuildhallTest
     task = Guildhall::Kafka::Scheduling::Task.new("t", "* * * * * *", Guildhall::Kafka::Scheduling::Task.cron("* * * * * *"), missed, block)
     kafka = KafkaPartition.new(Guildhall::Kafka::Scheduling::TaskConsumer) { @settings[:scheduled_tasks] = [task].freeze }
     log = @log
+    labels = @labels
     kafka.application.define_singleton_method(:each_message) do |_topic, partitions:, &reader|
       raise "of all partitions" unless partitions.zero?
 
       log.each_with_index { |(key, payload), offset| reader.call(KafkaPartition::Record.new(offset, payload, key).tap { |record| record.define_singleton_method(:raw_key) { key } }) }
     end
-    kafka.application.producer.define_singleton_method(:produce) do |topic:, partition:, key:, payload:, **|
+    kafka.application.producer.define_singleton_method(:produce) do |topic:, partition:, key:, payload:, label:, **|
       raise "elsewhere" unless topic == "t" && partition.zero?
 
+      labels << label
       log << [key, payload]
       KafkaPartition::Producer::HANDLE
     end
@@ -67,6 +70,7 @@ class KafkaTaskConsumerTest < GuildhallTest
     assert_equal [%w[done running done], 1], [states, @ran.size]
     read(kafka)
     assert_equal 1, @ran.size
+    assert_equal [nil, Guildhall::Kafka::Producing::Delivery::AWAITED], @labels, "what is not waited for, the producer reports"
   end
 
   def test_a_task_that_was_never_seen_is_noted_first

@@ -3,7 +3,6 @@
 require "guildhall/clock"
 require_relative "../../errors"
 require_relative "../../producing/delivery"
-require_relative "../../producing/wire"
 require_relative "../dispatches"
 
 module Guildhall
@@ -64,8 +63,7 @@ module Guildhall
           return if on_its_way? || settled?
 
           @failure = nil
-          @handle = producer.client.produce(**@record, **partition(counts), headers: Producing::Wire.headers(@record[:headers]),
-            label: Producing::Delivery::AWAITED)
+          @handle = Producing::Delivery.produce(producer.client, {**@record, **partition(counts)})
         rescue Rdkafka::RdkafkaError, Rdkafka::AbstractHandle::WaitTimeoutError => error
           failed(error)
         end

@@ -3,14 +3,14 @@
 require "test_helper"
 require "guildhall/kafka"
 
-class KafkaSwarmHealthTest < GuildhallTest
+class KafkaSwarmCombinedHealthTest < GuildhallTest
   Child = Struct.new(:number, :running, :sick, :unready) { alias_method :running?, :running }
   Parent = Struct.new(:state)
 
   def setup
     @children = [1, 2].map { |number| Child.new(number, true, [], []) }
     @parent = Parent.new(:running)
-    @health = Guildhall::Kafka::Swarm::Health.new(@children, @parent)
+    @health = Guildhall::Kafka::Swarm::CombinedHealth.new(@children, @parent)
   end
 
   def test_it_is_alive_while_one_process_is

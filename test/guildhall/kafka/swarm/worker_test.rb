@@ -17,8 +17,9 @@ class KafkaSwarmWorkerTest < GuildhallTest
     @parent, socket = UNIXSocket.pair
     @orders = Thread::Queue.new
     before = Thread.list
-    health = Health.new(Answer.new(problems: ["t/0 is stalled"]), Answer.new(problems: []))
-    @link = Guildhall::Kafka::SwarmWorker::ParentLink.new(socket, Server.new(@orders), health).start
+    @health = Health.new(Answer.new(problems: ["t/0 is stalled"]), Answer.new(problems: []))
+    @errors = errors = Thread::Queue.new
+    Guildhall::Kafka::Swarm::Worker::ParentLink.new(socket, Server.new(@orders), @health) { |error| errors << error.class }.start
     @threads = Thread.list - before
     @socket = socket
   end
@@ -32,6 +33,15 @@ class KafkaSwarmWorkerTest < GuildhallTest
   def test_it_says_how_it_is
     assert_equal [["t/0 is stalled"], []], Guildhall::JSON.decode(@parent.gets)
     assert @parent.wait_readable(LIMIT)
+  end
+
+  # The parent would kill a process that says nothing any more.
+  def test_it_says_something_as_well_where_its_health_cannot_be_found_out
+    @health.ready = nil # which has no problems: a NoMethodError
+    assert_equal NoMethodError, @errors.pop(timeout: LIMIT)
+    eventually(LIMIT) { @parent.gets.include?("its health cannot be found out") }
+    @health.ready = Answer.new(problems: [])
+    eventually(LIMIT) { Guildhall::JSON.decode(@parent.gets) == [["t/0 is stalled"], []] }
   end
 
   def test_it_does_what_the_parent_asks

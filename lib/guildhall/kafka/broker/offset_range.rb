@@ -1,0 +1,80 @@
+# frozen_string_literal: true
+
+require "guildhall/option_rules"
+
+module Guildhall
+  module Kafka
+    module Broker
+      # From where to where a topic is read.
+      class OffsetRange
+        RULES = OptionRules.new(
+          from: OptionRules.rule("an offset, a negative number (of messages from the end), :earliest, :latest or a Time") do |value|
+            value.is_a?(Integer) || value.is_a?(Time) || %i[earliest latest].include?(value)
+          end,
+          until: OptionRules.rule("an offset, :end, a Time, or nil (never ends)") do |value|
+            value.nil? || value == :end || value.is_a?(Time) || (value.is_a?(Integer) && !value.negative?)
+          end
+        )
+        private_constant :RULES
+
+        # As in {Kafka.each_message}.
+        # @raise [Guildhall::ArgumentError]
+        def initialize(from, til)
+          RULES.check!({from:, until: til}, owner: "each_message")
+          @from = from
+          @until = til
+        end
+
+        # Blocks for the brokers' answers; with a negative number, while these messages are read.
+        # @return [Hash{Array(String, Integer)=>Range}] by topic and partition; their end is Float::INFINITY where there is none
+        # @raise [KafkaError]
+        def resolve(session, topic, numbers)
+          session.ranges_of(topic, numbers).to_h do |number, present|
+            [[topic.name, number], first(session, topic.name, number, present)...last(session, topic.name, number, present)]
+          end
+        end
+
+        # It waits for messages that are still to be written, without an end.
+        def endless? = @until.nil?
+
+        private
+
+        # Deleted messages are skipped; an offset beyond the end waits for its message.
+        def first(session, topic, partition, present)
+          case @from
+          when :earliest then present.begin
+          when :latest then present.end
+          when Time then [session.offset_at(topic, partition, @from) || present.end, present.begin].max
+          else @from.negative? ? first_of_last(session, topic, partition, present) : [@from, present.begin].max
+          end
+        end
+
+        # Counts messages, not offsets: many offsets may hold none (marks of transactions, aborted messages, compacted ones). Blocks while
+        # it reads them, backwards, in ranges that grow.
+        def first_of_last(session, topic, partition, present)
+          found = []
+          width = -@from
+          from = present.end
+          until found.size >= -@from || from <= present.begin
+            range = [from - width, present.begin].max...from
+            offsets = []
+            session.each_record(topic, partition, range) { |record| offsets << record.offset }
+            found = offsets + found
+            from = range.begin
+            width *= 2
+          end
+          found.size < -@from ? present.begin : found[@from]
+        end
+
+        def last(session, topic, partition, present)
+          case @until
+          when nil then Float::INFINITY
+          when :end then present.end
+          when Time then session.offset_at(topic, partition, @until) || present.end
+          else @until
+          end
+        end
+      end
+    end
+  end
+end

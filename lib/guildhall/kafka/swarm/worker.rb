@@ -1,0 +1,101 @@
+# frozen_string_literal: true
+
+require "guildhall/error_boundary"
+require "guildhall/json"
+require "guildhall/pool"
+require_relative "../health"
+require_relative "../server"
+require_relative "child_process"
+
+module Guildhall
+  module Kafka
+    class Swarm
+      # One process of a {Swarm}, from the inside: a {Server} that reports to the parent and obeys it.
+      class Worker
+        # @param application [Application] that has not been started
+        # @param number [Integer] of this process, from 1
+        # @param processes [Integer] that there are
+        # @param signals [Thread::Queue] names of signals that have come since it was forked
+        def initialize(application, number, processes, signals)
+          @application = application
+          @number = number
+          @processes = processes
+          @signals = signals
+        end
+
+        # Blocks until the application has stopped.
+        # @param socket [UNIXSocket] to the parent
+        # @return [Integer] the exit status; {ConfigurationError::EXIT_STATUS} where no other process could start either
+        def run(socket, selection)
+          distinguish
+          server = Server.new(@application, warm_up: false, signals: @signals)
+          ParentLink.new(socket, server, Health.new(@application)) { |error| @application.error(error, "health") }.start
+          @application.publish("swarm.forked", number: @number)
+          server.run(**selection)
+        rescue ConfigurationError => error
+          @application.error(error, "start")
+          ConfigurationError::EXIT_STATUS
+        end
+
+        private
+
+        # Changes what several processes cannot share.
+        def distinguish
+          Process.setproctitle("guildhall swarm: process #{@number}")
+          ENV.delete("NOTIFY_SOCKET") # the parent speaks to systemd
+          @application.process_number = @number
+          config = @application.config
+          config.health = {**config.health, port: config.health[:port] + @number} if config.health && config.health[:port].positive?
+          workers = Pool::Settings.default_workers
+          @application.workers = [workers / @processes, 1].max unless workers.zero?
+        end
+
+        # Ties a process to the parent that has forked it: it says every second how it is, and does what the parent asks. When the parent is
+        # gone, it stops in order.
+        class ParentLink
+          HEARTBEAT_SECONDS = 1
+          # live and ready, where that cannot be found out: the parent kills a process that says nothing.
+          UNKNOWN = [[], ["its health cannot be found out"]].freeze
+          private_constant :HEARTBEAT_SECONDS, :UNKNOWN
+
+          # @yieldparam error [Exception] that kept it from finding out how the process is
+          def initialize(socket, server, health, &on_error)
+            @socket = socket
+            @server = server
+            @health = health
+            @on_error = on_error
+          end
+
+          def start
+            {"heartbeat" => method(:beat), "orders" => method(:obey)}.each do |name, work|
+              Thread.new(&work).tap { |thread| thread.name = "guildhall swarm #{name}" }
+            end
+            self
+          end
+
+          private
+
+          def beat
+            loop do
+              report = ErrorBoundary.run(@on_error) { [@health.live.problems, @health.ready.problems] }
+              @socket.write("#{JSON.encode(report || UNKNOWN)}\n")
+              sleep(HEARTBEAT_SECONDS)
+            end
+          rescue SystemCallError, IOError
+            nil # the other thread notices that the parent is gone
+          end
+
+          def obey
+            while (order = @socket.gets(chomp: true))
+              order == ChildProcess::END_NOW ? @server.end_now : @server.stop_soon
+            end
+          rescue SystemCallError, IOError
+            nil # the parent is gone
+          ensure
+            @server.stop_soon
+          end
+        end
+      end
+    end
+  end
+end
