@@ -93,11 +93,11 @@ module Guildhall
 
         def held(entry) = @lock.synchronize { entry.held.dup }
 
-        # Of messages that a seek has made void no key waits any more.
-        # @param generation [Integer] that of what may be handled now
+        # Forgets the keys of older generations: a seek has made their messages void.
+        # @param generation [Integer] that of what may be handled now; an older one, of a thread that comes late, changes nothing
         def renew(generation)
           alarms = @lock.synchronize do
-            next [] if generation == @generation
+            next [] unless generation > @generation
 
             @generation = generation
             @entries.each_value.filter_map(&:alarm).tap { empty }
@@ -105,8 +105,8 @@ module Guildhall
           alarms.each { |alarm| @timer.cancel(alarm) }
         end
 
-        # Forgets all keys: the partition is given up.
-        def clear = renew(nil)
+        # Forgets all keys, and takes none any more: the partition is given up.
+        def close = renew(Float::INFINITY)
 
         # @return [Boolean] whether no more are to be parked
         def full?

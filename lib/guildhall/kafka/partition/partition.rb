@@ -172,7 +172,7 @@ module Guildhall
       # @raise [Guildhall::ArgumentError]
       def seek(target)
         Group::Client.validate_seek_target!(target)
-        @seek.start(target) { @progress.rewind }
+        @seek.start(target) { @progress.rewind.tap { |generation| parked_keys&.renew(generation) } }
       end
 
       # @return [Boolean] whether {#seek} was called

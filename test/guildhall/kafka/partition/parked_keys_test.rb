@@ -77,4 +77,22 @@ class KafkaParkedKeysTest < GuildhallTest
     @keys.due(late)
     assert_equal [0, [0, 0], false], [@calls, @keys.counts, @keys.hold("a", batch(3, generation: 1), [0])]
   end
+
+  # A thread may have asked for the generation just before a seek, and says it only after a key was parked.
+  def test_an_older_generation_changes_nothing
+    @keys.renew(1)
+    entry = @keys.park("a", batch(1, generation: 1), [0])
+    @keys.wait(entry, 0.001)
+    @keys.renew(0)
+    assert @timer.pass, "its alarm goes on"
+    assert_equal [[1, 1], entry], [@keys.counts, @keys.take]
+  end
+
+  def test_once_closed_it_takes_no_keys
+    @keys.park("a", batch(1), [0])
+    @keys.close
+    @keys.renew(1)
+    @keys.park("a", batch(2, generation: 1), [0])
+    assert_equal [0, 0], @keys.counts
+  end
 end

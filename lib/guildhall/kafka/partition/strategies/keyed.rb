@@ -85,10 +85,10 @@ module Guildhall
         # (see Run#blocked)
         def blocked = @retries.blocked
 
-        def parked_keys = @retries.keys.tap { |keys| keys.renew(@progress.generation) }
+        def parked_keys = @retries.keys
 
         # (see Virtual#leave)
-        def leave = @retries.keys.clear
+        def leave = @retries.keys.close
 
         # (see Virtual#work)
         def work(batch, indexes, run)
