@@ -63,7 +63,7 @@ module Guildhall
         def wait(batch)
           seconds = batch.held_seconds
           publish("filter.waiting", offset: batch.first_offset, seconds:)
-          @inbox.hold(batch, seconds)
+          @inbox.pause_for(batch, :filter, seconds)
           nil
         end
 

@@ -169,17 +169,25 @@ module Guildhall
         # @param seconds [Numeric, nil] nil: until {#resume}
         # @return [Boolean, nil] whether it was not paused for this reason before; nil: it is given up
         def pause(reason, seconds = nil)
-          change { @pause.start(reason, seconds) unless leaving? }
+          change do
+            next if leaving?
+
+            paused = @pause.finish(reason)
+            @pause.start(reason, seconds)
+            !paused
+          end
         end
 
-        # A filter makes the batch in work wait, unless a seek has made it void.
-        def hold(batch, seconds)
-          change { @pause.start(:filter, seconds) if @batches.first.equal?(batch) }
+        # The batch in work makes the partition rest, unless a seek, or the partition's end, has made it void.
+        # @return [Object, nil] this pause, for {#resume}; nil: it is void
+        def pause_for(batch, reason, seconds = nil)
+          change { @pause.start(reason, seconds) if @batches.first.equal?(batch) }
         end
 
+        # @param pause [Object] only this one, which {#pause_for} has returned
         # @return [Boolean] whether it was paused for this reason
-        def resume(reason)
-          change { @pause.finish(reason) }
+        def resume(reason, *pause)
+          change { @pause.finish(reason, *pause) }
         end
 
         def paused?

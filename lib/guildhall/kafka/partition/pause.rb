@@ -26,19 +26,21 @@ module Guildhall
 
         # @param reason [Symbol] one of {REASONS}; another pause for the same reason takes the place of the first
         # @param seconds [Numeric, nil] nil: until {#finish}
-        # @return [Boolean] whether there was none for that reason before
+        # @return [Rest] see {#finish}
         def start(reason, seconds = nil)
-          first = !finish(reason)
+          finish(reason)
           ends_at = seconds ? Clock.now + seconds : Float::INFINITY
           @rests[reason] = Rest.new(ends_at:, alarm: (@timer.after(seconds, &@on_end) if seconds))
-          first
         end
 
-        # @return [Boolean] whether there was one for that reason
-        def finish(reason)
-          rest = @rests.delete(reason)
-          @timer.cancel(rest.alarm) if rest&.alarm
-          !rest.nil?
+        # @param rest [Rest, nil] only this one, not one that began later; nil: whichever there is
+        # @return [Boolean] whether it was the one for that reason
+        def finish(reason, rest = @rests[reason])
+          return false unless rest && rest.equal?(@rests[reason])
+
+          @rests.delete(reason)
+          @timer.cancel(rest.alarm)
+          true
         end
 
         def finish_all

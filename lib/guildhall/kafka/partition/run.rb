@@ -306,9 +306,8 @@ module Guildhall
         # @yieldparam sent [#call] to be called then
         # @return [nil]
         def rest_until_sent(reason, batch)
-          @inbox.pause(reason)
-          yield -> { @inbox.resume(reason) }
-          @inbox.resume(reason) if batch.generation != @progress.generation # a seek that has just made it void came before the pause
+          pause = @inbox.pause_for(batch, reason)
+          yield -> { @inbox.resume(reason, pause) } if pause
           nil
         end
 

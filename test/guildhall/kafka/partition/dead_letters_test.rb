@@ -116,8 +116,8 @@ class KafkaDeadLettersTest < GuildhallTest
   def test_an_error_after_all_were_sent_holds_up_nothing
     kafka = kafka()
     broken = [:dead_letters]
-    kafka.partition.inbox.define_singleton_method(:resume) do |reason|
-      super(reason).tap { raise "broken" if broken.delete(reason) }
+    kafka.partition.inbox.define_singleton_method(:resume) do |reason, *pause|
+      super(reason, *pause).tap { raise "broken" if broken.delete(reason) }
     end
     assert kafka.deliver(0...3).work
     assert_equal [[1], [0, 2], 3, "broken"], [kafka.dead, @seen, kafka.committed, kafka.errors.last.message]

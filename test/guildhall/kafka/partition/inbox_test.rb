@@ -206,6 +206,27 @@ class KafkaInboxTest < GuildhallTest
     assert_equal %i[leave revoked], @inbox.next_job
   end
 
+  def test_a_batch_that_a_seek_has_made_void_pauses_nothing
+    @inbox.push(void = batch)
+    @inbox.seek { nil }
+    @inbox.sought { true }
+    assert_nil @inbox.pause_for(void, :keys)
+    refute_predicate @inbox, :paused?
+  end
+
+  def test_who_has_paused_for_a_batch_does_not_end_a_later_pause
+    pauses = Array.new(2) do
+      @inbox.seek { nil }
+      @inbox.sought { true }
+      @inbox.push(one = batch)
+      @inbox.pause_for(one, :dead_letters)
+    end
+    refute @inbox.resume(:dead_letters, pauses.first)
+    assert_predicate @inbox, :paused?
+    assert @inbox.resume(:dead_letters, pauses.last)
+    refute_predicate @inbox, :paused?
+  end
+
   def test_a_seek_ends_the_rest_for_parked_keys
     @inbox.pause(:keys)
     @inbox.seek { nil }

@@ -213,6 +213,16 @@ class KafkaKeyOrderingTest < GuildhallTest
     assert_equal [(0...9).to_a, 9], [@seen.sort, kafka.committed]
   end
 
+  def test_a_seek_just_before_the_partition_rests_for_parked_keys_leaves_it_open
+    @failing << 0
+    kafka = kafka(consumer(@failing), limits: {max_parked_keys: 1}, pause_timeout: 60, pause_max_timeout: 60).deliver(0...3)
+    kafka.work_now
+    kafka.partition.parked_keys.define_singleton_method(:full?) { super().tap { kafka.partition.seek(0) if kafka.partition.progress.generation.zero? } }
+    kafka.deliver(3...6).work_now
+    refute_predicate kafka.partition, :paused?
+    assert_empty events(kafka, "key.limit_reached")
+  end
+
   def test_a_user_s_pause_holds_up_parked_keys_too
     @failing << 0
     kafka = kafka(consumer(@failing)).deliver(0...3)

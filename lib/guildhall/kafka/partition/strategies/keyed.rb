@@ -93,7 +93,7 @@ module Guildhall
         # (see Virtual#work)
         def work(batch, indexes, run)
           @retries.keys.renew(batch.generation)
-          return if rest?
+          return if rest?(batch)
 
           messages = batch.messages(indexes)
           calls = assign(messages, indexes, run)
@@ -123,13 +123,13 @@ module Guildhall
 
         # Whether too much is parked, so that the partition pauses. A key may make progress just before the pause begins: then only
         # this method can end the pause.
-        def rest?
+        def rest?(batch)
           return false unless @retries.full?
+          return true unless @inbox.pause_for(batch, :keys)
 
-          @inbox.pause(:keys)
           keys, messages = @retries.keys.counts
-          @reports.publish("key.limit_reached", keys:, messages:)
           @inbox.resume(:keys) unless @retries.full?
+          @reports.publish("key.limit_reached", keys:, messages:)
           true
         end
       end
