@@ -49,6 +49,7 @@ module Guildhall
         def park(key, batch, indexes)
           entry = @keys.park(key, batch, indexes)
           publish("key.parked", entry, offset: entry.record.offset)
+        ensure
           decided(entry) { yield entry }
         end
 
@@ -111,24 +112,24 @@ module Guildhall
             next raised(entry, result.error, messages) if result.error
 
             @progress.complete_each(entry.generation) { messages.next_steps } if result.whole
-            @reports.consumed(messages, began) if result.whole
             decided(entry) { go_on(entry) }
+            @reports.consumed(messages, began) if result.whole
           end
         end
 
         def raised(entry, error, messages)
           @reports.consume_failed(error, messages, entry.attempt)
-          return if void?(entry.generation)
-
-          decided(entry) { pass(entry) == :unchanged ? failed(entry, error, messages) : go_on(entry) }
+        ensure
+          decided(entry) { pass(entry) == :unchanged ? failed(entry, error, messages) : go_on(entry) } unless void?(entry.generation)
         end
 
         def decided(entry, &) = ErrorBoundary.contain(->(failure) { undecided(entry, failure) }, &)
 
         # Without a pause that would happen again at once.
-        def undecided(entry, error, failures = [entry.history.moved_to(entry.at).failures, 1].max)
+        # @param failures [Integer, nil] nil: what would have decided was left
+        def undecided(entry, error, failures = nil)
+          rest(entry, failures || [entry.history.moved_to(entry.at).failures, 1].max) if entry.held.any?
           @reports.error(error, "dead_letter_queue")
-          rest(entry, failures)
         end
 
         def undecodable?(messages) = @dead_letters&.dispatch_undecodable? && messages.undecodable.any?
@@ -155,8 +156,8 @@ module Guildhall
         # @return [Symbol] as {ParkedKeys#pass}
         def pass(entry)
           state = @keys.pass(entry) { |offset| @progress.done?(offset) }
-          publish("key.resumed", entry) if state == :resumed
           entry.passing.consumed_up_to(state == :moved ? entry.at : nil) if %i[resumed moved].include?(state)
+          publish("key.resumed", entry) if state == :resumed
           state
         end
 
@@ -170,8 +171,9 @@ module Guildhall
         # @param failures [Integer] in a row
         def rest(entry, failures)
           seconds = @backoff.seconds(failures)
-          @reports.publish("consumer.retrying", offset: entry.record.offset, attempt: entry.attempt - 1, seconds:)
+          offset, attempt = entry.record.offset, entry.attempt - 1
           @keys.wait(entry, seconds)
+          @reports.publish("consumer.retrying", offset:, attempt:, seconds:)
         end
 
         def publish(name, entry, **payload) = @reports.publish(name, key: entry.name, **payload)

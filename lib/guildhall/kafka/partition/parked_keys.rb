@@ -27,7 +27,11 @@ module Guildhall
           def attempt = history.moved_to(at).attempt
 
           # @return [String, nil] for people
-          def name = key.is_a?(Partitioner::Keyless) ? nil : key.to_s
+          def name
+            key.to_s unless key.is_a?(Partitioner::Keyless)
+          rescue StandardError, ScriptError
+            key.class.to_s
+          end
         end
 
         # @yield called by the timer when a key is due
@@ -60,20 +64,21 @@ module Guildhall
           entry
         end
 
-        # @param seconds [Numeric] until its next attempt
+        # @param seconds [Numeric] until its next attempt, which takes the place of one that was planned before
         def wait(entry, seconds)
+          @timer.cancel(entry.alarm)
           entry.alarm = @timer.after(seconds) { due(entry) }
         end
 
         # @param entry [Entry] whose next attempt is to be made
         def due(entry)
-          @on_due.call if @lock.synchronize { @due << entry if @entries[entry.key].equal?(entry) }
+          @on_due.call if @lock.synchronize { @due.add(entry) if @entries[entry.key].equal?(entry) }
         end
 
         def due? = @lock.synchronize { @due.any? }
 
         # @return [Entry, nil] the key that has been due for longest
-        def take = @lock.synchronize { @due.shift }
+        def take = @lock.synchronize { @due.first&.tap { |entry| @due.delete(entry) } }
 
         # Lets go of its first messages that are done; without any left the key is not parked any more.
         # @yieldreturn [Boolean] whether it is done
@@ -87,6 +92,7 @@ module Guildhall
             next count.zero? ? :unchanged : :moved if entry.held.any?
 
             @entries.delete(entry.key)
+            @due.delete(entry)
             :resumed
           end
         end
@@ -127,7 +133,7 @@ module Guildhall
 
         def empty
           @entries = {}
-          @due = []
+          @due = Set.new.compare_by_identity
           @messages = @bytes = 0
         end
 

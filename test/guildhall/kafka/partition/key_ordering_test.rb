@@ -371,6 +371,40 @@ class KafkaKeyOrderingTest < GuildhallTest
     assert_equal [(0...6).to_a, 6, Guildhall::TaskError], [@seen.sort, kafka.committed, kafka.errors.first.class]
   end
 
+  # Of the test's consumer, each time that it is told of something.
+  %w[key.parked key.resumed consumer.retrying error.occurred].each do |name|
+    define_method(:"test_a_subscriber_of_#{name.tr(".", "_")}_that_ends_its_thread_holds_up_nothing") do
+      failing = [0]
+      kafka = kafka(consumer(failing)).deliver(0...6)
+      told = []
+      exit_once = ->(event) { Thread.exit if event == name && (told << event).size == 1 }
+      kafka.application.define_singleton_method(:publish) { |event, **payload| super(event, **payload).tap { exit_once.call(event) } }
+      kafka.application.define_singleton_method(:error) { |*error, **place| super(*error, **place).tap { exit_once.call("error.occurred") } }
+      200.times do
+        Thread.new { kafka.work(1) }.join
+        failing.clear if @attempts.size > 6
+      end
+      assert_operator told.size, :>=, 1
+      assert_equal [[0, 3], 6, [0, 0]], [of_key(0), kafka.committed, kafka.partition.parked_keys.counts]
+    end
+  end
+
+  # A key of the user's that cannot be shown.
+  Nameless = Struct.new(:number) { def to_s = raise("no name") }
+
+  def test_a_key_without_a_name_is_parked_as_any_other
+    @failing << 3
+    kafka = KafkaPartition.new(consumer(@failing)) do
+      virtual_partitions partitioner: ->(message) { Nameless.new(message.offset % 3) }, max: 2
+      ordering :key
+    end
+    kafka.deliver(0...6).work(40)
+    @failing.clear
+    kafka.work
+    assert_equal [[0, 3], 6], [of_key(0), kafka.committed]
+    assert_equal ["KafkaKeyOrderingTest::Nameless"], events(kafka, "key.resumed").map { |event| event[:key] }
+  end
+
   def test_messages_that_consume_leaves_early_come_again
     left = []
     seen = @seen

@@ -50,6 +50,17 @@ class KafkaParkedKeysTest < GuildhallTest
     assert_equal [2, "b", "a", nil], [@calls, @keys.take.key, @keys.take.key, @keys.take]
   end
 
+  def test_a_key_has_one_next_attempt
+    entry = @keys.park("a", batch(1, 2), [0, 1])
+    2.times { @keys.wait(entry, 0.001) }
+    assert @timer.pass
+    refute @timer.pass, "the first alarm"
+    @keys.due(entry)
+    assert_equal [entry, nil], [@keys.take, @keys.take]
+    @keys.due(entry)
+    assert_equal [:resumed, nil], [pass(entry, 1, 2), @keys.take]
+  end
+
   def test_it_is_full_by_keys_messages_and_bytes
     refute_predicate @keys, :full?
     @keys.park("a", batch(1, 2, 3), [0, 1, 2])

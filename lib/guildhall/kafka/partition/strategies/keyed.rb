@@ -57,6 +57,7 @@ module Guildhall
 
           def park_failed(result, key, indexes)
             @reports.consume_failed(result.error, result.messages, 1)
+          ensure # a subscriber may end this thread, here and below
             park(key, indexes) { |entry, _| @retries.failed(entry, result.error, result.messages) }
           end
 
