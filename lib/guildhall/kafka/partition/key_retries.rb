@@ -120,7 +120,7 @@ module Guildhall
         def raised(entry, error, messages)
           @reports.consume_failed(error, messages, entry.attempt)
         ensure
-          decided(entry) { pass(entry) == :unchanged ? failed(entry, error, messages) : go_on(entry) } unless void?(entry.generation)
+          decided(entry) { go_on(entry) { failed(entry, error, messages) } }
         end
 
         def decided(entry, &) = ErrorBoundary.contain(->(failure) { undecided(entry, failure) }, &)
@@ -161,11 +161,14 @@ module Guildhall
           state
         end
 
+        # @yield decides what follows if nothing of it is done; without a block it is tried again later
         def go_on(entry)
           return if void?(entry.generation)
 
-          state = pass(entry)
-          state == :moved ? @keys.due(entry) : (postpone(entry) if state == :unchanged)
+          case pass(entry)
+          when :moved then @keys.due(entry)
+          when :unchanged then block_given? ? yield : postpone(entry)
+          end
         end
 
         # @param failures [Integer] in a row

@@ -98,6 +98,30 @@ class KafkaKeyOrderingTest < GuildhallTest
     assert_equal [{group: "group", topic: "t", partition: 0, key: "0"}], events(kafka, "key.resumed")
   end
 
+  def test_where_a_retry_raises_after_its_message_was_marked_the_next_message_is_tried_at_once
+    attempts = []
+    consumer = Class.new(Guildhall::Kafka::Consumer) do
+      define_method(:consume) do
+        messages.each do |message|
+          attempts << [message.offset, attempt]
+          raise "before" if attempts.size == 1
+
+          mark_as_consumed(message)
+          raise "behind" if message.offset.zero?
+        end
+      end
+    end
+    kafka = KafkaPartition.new(consumer) do
+      virtual_partitions partitioner: ->(_) { 1 }, max: 2
+      ordering :key
+    end
+    kafka.deliver(0...2).work_now
+    kafka.application.timer.pass
+    kafka.work_now
+    assert_equal [[[0, 1], [0, 2], [1, 1]], [1], 2],
+      [attempts, events(kafka, "consumer.retrying").map { |event| event[:attempt] }, kafka.committed]
+  end
+
   def test_a_message_without_a_key_waits_alone
     @failing << 1
     kafka = KafkaPartition.new(consumer(@failing), pause_timeout: 60, pause_max_timeout: 60) do
