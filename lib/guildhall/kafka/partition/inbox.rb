@@ -18,8 +18,9 @@ module Guildhall
       #         ↓           ↓
       #     :leaving (:revoked or :shutdown) → :left
       class Inbox
-        # @yieldparam urgent [Boolean] called when there is something to do
-        def initialize(backlog, timer, &on_work)
+        # @param runners [Runtime::Runners]
+        # @param job [#run] what they run when there is something to do
+        def initialize(backlog, timer, runners, job)
           @lock = Mutex.new
           @left = ConditionVariable.new
           @state = :assigned
@@ -27,18 +28,19 @@ module Guildhall
           @pause = Pause.new(timer) { change }
           @batches = backlog
           @events = []
-          @on_work = on_work
+          @runners = runners
+          @job = job
           @runner = :none # :none → :called → :working
           @called_at = nil
           @key_retry_since = nil # since when a runner tries parked keys, or is called for it
           @key_retry_wanted = false
-          @on_key_retry = nil
+          @key_retries = nil
           @sending = 0 # threads that send messages to other topics, for {Dispatches}
           @open = true # whether messages are worked on: what state and pauses come to, see {#change}
         end
 
-        # @return [#call] called, as the block of {#initialize}, when parked keys are to be tried
-        attr_writer :on_key_retry
+        # @return [#run] what runners run when parked keys are to be tried
+        attr_writer :key_retries
 
         # Parked keys are due: one runner tries them, beside the one that works on batches, unless the user has paused the partition.
         def request_key_retry
@@ -129,7 +131,8 @@ module Guildhall
           change { @state = :assigned if yield && @state == :seeking }
         end
 
-        # No new work; the consumer is notified once the work in progress is done. Does not block.
+        # No new work; the consumer is notified once the work in progress is done. Does not block. The listener waits for it, and so not
+        # behind jobs of other partitions.
         # @param reason [Symbol] :revoked or :shutdown
         def leave(reason)
           change do
@@ -139,6 +142,8 @@ module Guildhall
             @events.clear
             @key_retry_wanted = false
             @pause.finish_all
+            @runners.hurry(@job) if @runner == :called
+            @runners.hurry(@key_retries) if @key_retry_since
           end
         end
 
@@ -248,7 +253,7 @@ module Guildhall
 
           @runner = :called
           @called_at = Clock.now
-          @on_work.call(leaves?)
+          @runners.push(@job, urgent: leaves?)
         end
 
         def arrange_key_retry
@@ -256,7 +261,7 @@ module Guildhall
 
           @key_retry_since = Clock.now
           @key_retry_wanted = false
-          @on_key_retry.call
+          @runners.push(@key_retries)
         end
 
         def work?

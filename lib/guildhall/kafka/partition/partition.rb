@@ -241,8 +241,7 @@ module Guildhall
         @backlog = Backlog.new(@runtime.backpressure, @topic, @runtime.config)
         @progress = Progress.new(store_of_offsets, manual: manual?, parking: !@topic.ordering.nil?)
         @transactions = Transactions.new(self, @progress, @listener.client, @runtime) if @topic.transactional
-        runners = @runtime.runners
-        @inbox = Inbox.new(@backlog, @runtime.timer) { |urgent| runners.push(self, urgent:) }
+        @inbox = Inbox.new(@backlog, @runtime.timer, @runtime.runners, self)
         @lag = Lag.new(self, @progress, @inbox, @listener, @runtime)
         @seek = Seek.new(self, @inbox, @listener, @runtime) { |*place| moved(*place) }
         @outbox = Outbox.new(self)

@@ -33,6 +33,11 @@ module Guildhall
           end
         end
 
+        # A job that waits goes before those that are not urgent.
+        def hurry(job)
+          @lock.synchronize { @urgent << job if @jobs.reject! { |other| other.equal?(job) } }
+        end
+
         # @return [Boolean] whether it is one of them
         def include?(thread)
           @lock.synchronize { @threads.include?(thread) }

@@ -70,6 +70,7 @@ module Guildhall
 
           def initialize = @jobs = []
           def push(job, **) = @jobs << job
+          def hurry(_job) = nil
         end
 
         # Time passes when nothing else is to be done, but not for long.

@@ -15,6 +15,19 @@ class KafkaInboxTest < GuildhallTest
     def close = @closed = true
   end
 
+  # Notes what it is given, and what is to be hurried.
+  class Runners
+    attr_reader :pushed, :hurried
+
+    def initialize
+      @pushed = []
+      @hurried = []
+    end
+
+    def push(job, urgent: false) = @pushed << [job, urgent]
+    def hurry(job) = @hurried << job
+  end
+
   def setup
     config = Guildhall::Kafka::Config.new
     config.max_messages = 10
@@ -22,24 +35,30 @@ class KafkaInboxTest < GuildhallTest
     @backpressure = Guildhall::Kafka::Runtime::Backpressure.new(config, [])
     backlog = Guildhall::Kafka::Partition::Backlog.new(@backpressure, Struct.new(:max_messages, :max_bytes).new, config)
     backlog.queue = @queue
-    @pushed = []
+    @runners = Runners.new
     @timer = KafkaPartition.timer
-    @inbox = Guildhall::Kafka::Partition::Inbox.new(backlog, @timer) { |urgent| @pushed << urgent }
+    @inbox = Guildhall::Kafka::Partition::Inbox.new(backlog, @timer, @runners, :job)
+    @inbox.key_retries = :retries
   end
 
   def batch = Batch.new([1, 2], 20)
+
+  # @return [Array<Boolean>] whether each was urgent
+  def pushed = @runners.pushed.select { |job,| job == :job }.map(&:last)
+
+  def retries = @runners.pushed.count([:retries, false])
 
   def test_hands_out_one_job_at_a_time
     first = batch
     second = batch
     @inbox.push(first)
     @inbox.push(second)
-    assert_equal [false], @pushed, "it is announced once"
+    assert_equal [false], pushed, "it is announced once"
     assert_equal [:consume, first], @inbox.next_job
     assert_predicate @inbox, :working?
     @inbox.finish(first)
     @inbox.release
-    assert_equal [[false, false], [:consume, second]], [@pushed, @inbox.next_job]
+    assert_equal [[false, false], [:consume, second]], [pushed, @inbox.next_job]
   end
 
   def test_since_when_it_has_work
@@ -101,7 +120,7 @@ class KafkaInboxTest < GuildhallTest
   def test_does_nothing_while_it_rests
     @inbox.pause(:quiet)
     @inbox.push(batch)
-    assert_empty @pushed
+    assert_empty pushed
     assert_nil @inbox.next_job
     assert_equal 0, @backpressure.messages, "what waits there holds up nobody"
     @inbox.notify(:tick)
@@ -116,9 +135,9 @@ class KafkaInboxTest < GuildhallTest
     @inbox.next_job
     @inbox.pause(:backoff, 0.001)
     @inbox.release
-    assert_equal 1, @pushed.size
+    assert_equal 1, pushed.size
     @timer.pass
-    assert_equal 2, @pushed.size
+    assert_equal 2, pushed.size
   end
 
   def test_a_seek_voids_what_waits
@@ -143,13 +162,22 @@ class KafkaInboxTest < GuildhallTest
     @inbox.leave(:revoked)
     assert_equal [0, false], [@queue.allowed, @inbox.wait_left(Guildhall::Clock.now)]
     @inbox.release
-    assert_equal [true, %i[leave revoked]], [@pushed.last, @inbox.next_job]
+    assert_equal [true, %i[leave revoked]], [pushed.last, @inbox.next_job]
     @inbox.left
     @inbox.release
-    assert_equal [2, nil, true], [@pushed.size, @inbox.next_job, @inbox.wait_left(Guildhall::Clock.now)]
+    assert_equal [2, nil, true], [pushed.size, @inbox.next_job, @inbox.wait_left(Guildhall::Clock.now)]
     @inbox.notify(:tick)
     @inbox.push(batch)
     assert_nil @inbox.next_job
+  end
+
+  # The listener waits for it, and polls no more until then.
+  def test_a_runner_that_was_called_before_the_end_comes_at_once
+    @inbox.notify(:tick)
+    @inbox.request_key_retry
+    assert_equal [[:job, false], [:retries, false]], @runners.pushed
+    @inbox.leave(:revoked)
+    assert_equal %i[job retries], @runners.hurried
   end
 
   def test_knows_whether_it_is_idle
@@ -170,8 +198,6 @@ class KafkaInboxTest < GuildhallTest
   end
 
   def test_parked_keys_are_tried_beside_the_batches_by_one_runner
-    retries = 0
-    @inbox.on_key_retry = -> { retries += 1 }
     2.times { @inbox.request_key_retry }
     assert_equal 1, retries
     @inbox.push(one = batch)
@@ -186,8 +212,6 @@ class KafkaInboxTest < GuildhallTest
   end
 
   def test_parked_keys_wait_for_the_users_pause
-    retries = 0
-    @inbox.on_key_retry = -> { retries += 1 }
     @inbox.pause(:user)
     @inbox.request_key_retry
     assert_equal 0, retries
@@ -196,7 +220,6 @@ class KafkaInboxTest < GuildhallTest
   end
 
   def test_the_end_waits_for_parked_keys_that_are_being_tried
-    @inbox.on_key_retry = -> {}
     @inbox.request_key_retry
     assert_predicate @inbox, :working?
     assert_in_delta Guildhall::Clock.now, @inbox.busy_since, 30

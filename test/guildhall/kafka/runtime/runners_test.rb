@@ -33,6 +33,20 @@ class KafkaRunnersTest < GuildhallTest
     eventually { @runners.busy.zero? }
   end
 
+  def test_a_job_that_is_hurried_goes_before_those_that_waited_longer
+    gate = Thread::Queue.new
+    order = Thread::Queue.new
+    2.times { @runners.push(Job.new(-> { gate.pop })) }
+    eventually { @runners.busy == 2 }
+    jobs = %i[first second].map { |name| Job.new(-> { order << name }).tap { |job| @runners.push(job) } }
+    @runners.hurry(jobs.last)
+    @runners.hurry(Job.new(-> { order << :not_pushed }))
+    gate << 1
+    assert_equal %i[second first], Array.new(2) { order.pop }
+    assert_equal 0, @runners.waiting
+    gate << 1
+  end
+
   def test_whatever_a_job_raises_the_runner_goes_on
     done = Thread::Queue.new
     4.times { @runners.push(Job.new(-> { exit })) }

@@ -80,7 +80,7 @@ module Guildhall
           @inbox = partition.inbox
           @retries = KeyRetries.new(partition, consumers)
           @runners = partition.runtime.runners
-          @inbox.on_key_retry = -> { @runners.push(@retries) }
+          @inbox.key_retries = @retries
         end
 
         # (see Run#blocked)
