@@ -50,9 +50,10 @@ module Guildhall
                           "whether its consumer has an `initialized`, which may seek to another place before the first batch",
         "offsets.reset" => "group, topic, partitions: by number the next offset, which does not exist any more, and the one that is read " \
                            "instead: messages between them are skipped, or repeated",
-        "partition.abandoned" => "topic, partition: revoked while its consumer was at work, in any of its methods",
-        "partition.paused" => "topic, partition, seconds",
-        "partition.resumed" => "topic, partition",
+        "partition.abandoned" => "group, topic, partition: revoked while its consumer was at work, in any of its methods",
+        "partition.paused" => "group, topic, partition, seconds: nil if it lasts until it is resumed: by its consumer, or because the " \
+                              "application is quiet",
+        "partition.resumed" => "group, topic, partition: such a pause has ended, or its time is over",
         "partition.stalled" => "group, topic, partition, position, end_offset, action: the partition makes no progress; action is :seek " \
                                "or :rejoin",
         "rebalance.partitions_assigned" => "group, member: which of this process's, from 1, partitions",

@@ -163,7 +163,7 @@ module Guildhall
       # A partition was given up, and its work goes on.
       def abandoned(partition)
         @unfinished |= [partition.to_s] if @stopping
-        publish("partition.abandoned", topic: partition.name, partition: partition.number)
+        partition.reports.publish("partition.abandoned")
       end
 
       # Several routes of a group take the same topic: that is reported once.

@@ -25,7 +25,7 @@ module Guildhall
           @left = ConditionVariable.new
           @state = :assigned
           @leaving = nil # :revoked or :shutdown; the first one holds
-          @pause = Pause.new(timer) { change }
+          @pause = Pause.new(timer) { |reason, pause| resume(reason, pause) }
           @batches = backlog
           @events = []
           @runners = runners
@@ -170,15 +170,16 @@ module Guildhall
           end
         end
 
-        # @param reason [Symbol] one of {Pause::REASONS}
+        # @param reason [Symbol] see {Pause}
         # @param seconds [Numeric, nil] nil: until {#resume}
+        # @yield called by the timer where the time has ended the pause
         # @return [Boolean, nil] whether it was not paused for this reason before; nil: it is given up
-        def pause(reason, seconds = nil)
+        def pause(reason, seconds = nil, &)
           change do
             next if leaving?
 
             paused = @pause.finish(reason)
-            @pause.start(reason, seconds)
+            @pause.start(reason, seconds, &)
             !paused
           end
         end

@@ -148,22 +148,23 @@ module Guildhall
       # The user's pause: ends with {#resume}, whatever else the partition rests for.
       # @param seconds [Numeric, nil] nil: until {#resume}
       def pause(seconds)
-        @inbox.pause(:user, seconds)
-        @runtime.publish("partition.paused", topic: @name, partition: @number, seconds:)
+        return if @inbox.leaving?
+
+        @reports.publish("partition.paused", seconds:) # first, for the time may be over at once
+        @inbox.pause(:user, seconds) { @reports.publish("partition.resumed") }
       end
 
       # Ends the user's pause. Any thread.
       def resume
-        @inbox.resume(:user)
-        @runtime.publish("partition.resumed", topic: @name, partition: @number)
+        @reports.publish("partition.resumed") if @inbox.resume(:user)
       end
 
       # No new work while the application is quiet. Any thread.
       def follow_quiet
         if (quiet = @runtime.quiet?)
-          @runtime.publish("partition.paused", topic: @name, partition: @number, seconds: nil) if @inbox.pause(:quiet)
+          @reports.publish("partition.paused", seconds: nil) if @inbox.pause(:quiet)
         elsif @inbox.resume(:quiet)
-          @runtime.publish("partition.resumed", topic: @name, partition: @number)
+          @reports.publish("partition.resumed")
         end
         follow_quiet unless @runtime.quiet? == quiet # another thread has changed it, and may have been here before
       end

@@ -1,36 +1,45 @@
 # frozen_string_literal: true
 
-require "guildhall/clock"
-
 module Guildhall
   module Kafka
     class Partition
       # Why a partition rests: a set of reasons, each with an end of its own. It rests while any of them holds, so that a
       # user's pause outlasts a back-off, and quiet outlasts both. With the lock of {Inbox} held.
+      #
+      #     reason        | until
+      #     :user         | {Consumer#resume}, or the time that {Consumer#pause} was given
+      #     :backoff      | its time
+      #     :filter       | the time that a filter has asked for
+      #     :keys         | a parked key makes progress
+      #     :dead_letters | the brokers have the dead letters
+      #     :forwarding   | the brokers have what a consumer sends on
+      #     :quiet        | {Runtime#resume}
       class Pause
-        # What ends them: {Consumer#resume}, the back-off's time, the time that a filter has asked for, a parked key that has moved on,
-        # the broker's confirmation that it has the dead letters, or what a consumer sends on, nothing.
-        REASONS = %i[user backoff filter keys dead_letters forwarding quiet].freeze
         # In which parked keys are not tried either.
         COMPLETE = %i[user quiet].freeze
 
-        Rest = Data.define(:ends_at, :alarm)
-        private_constant :Rest
+        Rest = Struct.new(:alarm)
+        private_constant :COMPLETE, :Rest
 
-        # @yield called by the timer when a reason with a time may have ended
-        def initialize(timer, &on_end)
+        # @yield called by the timer, without the lock, when the time of a pause is over
+        # @yieldparam reason [Symbol] for {#finish}
+        # @yieldparam rest [Rest] for {#finish}
+        # @yieldreturn [Boolean] what {#finish} returns
+        def initialize(timer, &on_time)
           @timer = timer
-          @on_end = on_end
+          @on_time = on_time
           @rests = {}
         end
 
-        # @param reason [Symbol] one of {REASONS}; another pause for the same reason takes the place of the first
+        # @param reason [Symbol] another pause for the same reason takes the place of the first
         # @param seconds [Numeric, nil] nil: until {#finish}
+        # @yield called by the timer, without the lock, where its time has ended it
         # @return [Rest] see {#finish}
-        def start(reason, seconds = nil)
+        def start(reason, seconds = nil, &ended)
           finish(reason)
-          ends_at = seconds ? Clock.now + seconds : Float::INFINITY
-          @rests[reason] = Rest.new(ends_at:, alarm: (@timer.after(seconds, &@on_end) if seconds))
+          rest = @rests[reason] = Rest.new
+          rest.alarm = @timer.after(seconds) { ended&.call if @on_time.call(reason, rest) } if seconds
+          rest
         end
 
         # @param rest [Rest, nil] only this one, not one that began later; nil: whichever there is
@@ -47,20 +56,13 @@ module Guildhall
           @rests.keys.each { |reason| finish(reason) }
         end
 
-        def active?
-          !@rests.empty? && reasons.any?
-        end
+        def active? = @rests.any?
 
         # @return [Boolean] whether nothing at all is to be done
-        def complete?
-          !@rests.empty? && reasons.intersect?(COMPLETE)
-        end
+        def complete? = COMPLETE.any? { |reason| @rests.key?(reason) }
 
         # @return [Array<Symbol>] those that hold now
-        def reasons
-          now = Clock.now
-          @rests.filter_map { |reason, rest| reason if now < rest.ends_at }
-        end
+        def reasons = @rests.keys
       end
     end
   end

@@ -57,8 +57,7 @@ module Guildhall
 
           action = seen.cures.zero? ? :seek : :rejoin
           seen.cures += 1
-          @runtime.publish("partition.stalled", group: partition.topic.group, topic: partition.name, partition: partition.number,
-            position: seen.position, end_offset:, action:)
+          partition.reports.publish("partition.stalled", position: seen.position, end_offset:, action:)
           action == :seek ? partition.read_on(seen.position) : partition.rejoin
         end
 

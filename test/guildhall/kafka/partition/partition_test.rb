@@ -72,8 +72,9 @@ class KafkaPartitionTest < GuildhallTest
   def test_events_of_pauses_say_what_has_happened
     kafka = kafka(consumer { nil })
     partition = kafka.partition
-    paused = ["partition.paused", {topic: "t", partition: 0, seconds: nil}]
-    resumed = ["partition.resumed", {topic: "t", partition: 0}]
+    place = {group: "group", topic: "t", partition: 0}
+    paused = ["partition.paused", {**place, seconds: nil}]
+    resumed = ["partition.resumed", place]
     assert_empty kafka.application.events, "it was assigned"
     kafka.application.quiet = true
     2.times { partition.follow_quiet }
@@ -101,6 +102,25 @@ class KafkaPartitionTest < GuildhallTest
       partition.begin
       assert_predicate partition, :paused?, question
     end
+  end
+
+  def test_a_user_s_pause_is_told_with_its_end
+    kafka = kafka(consumer { nil })
+    partition = kafka.partition
+    place = {group: "group", topic: "t", partition: 0}
+    partition.resume
+    assert_empty kafka.application.events, "it was not paused"
+    partition.pause(0.001)
+    kafka.work
+    partition.resume
+    assert_equal [["partition.paused", {**place, seconds: 0.001}], ["partition.resumed", place]], kafka.application.events
+    partition.pause(0.001)
+    2.times { partition.resume }
+    kafka.work
+    assert_equal 4, kafka.application.events.size
+    partition.leave(:revoked)
+    partition.pause(1)
+    assert_equal 4, kafka.application.events.size
   end
 
   def test_whether_it_was_sought

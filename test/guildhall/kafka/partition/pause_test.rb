@@ -7,7 +7,10 @@ class KafkaPauseTest < GuildhallTest
   def setup
     @timer = KafkaPartition.timer
     @ended = 0
-    @pause = Guildhall::Kafka::Partition::Pause.new(@timer) { @ended += 1 }
+    @pause = Guildhall::Kafka::Partition::Pause.new(@timer) do |reason, rest|
+      @ended += 1
+      @pause.finish(reason, rest)
+    end
   end
 
   def test_rests_while_any_reason_holds
@@ -28,6 +31,17 @@ class KafkaPauseTest < GuildhallTest
     @pause.start(:backoff, 0.001)
     assert @timer.pass
     assert_equal [[:user], 1], [@pause.reasons, @ended]
+  end
+
+  def test_it_tells_only_of_a_time_that_is_over
+    told = []
+    @pause.start(:user, 0.001) { told << 1 }
+    @pause.start(:user, 0.001) { told << 2 }
+    2.times { @timer.pass }
+    @pause.start(:user, 0.001) { told << 3 }
+    @pause.finish(:user)
+    @timer.pass
+    assert_equal [2], told
   end
 
   def test_another_pause_for_the_same_reason_takes_its_place

@@ -10,18 +10,18 @@ class KafkaWatchdogTest < GuildhallTest
   # A partition that stands where it is told to; the broker's answer is given by the test.
   class Partition
     attr_accessor :position, :end_offset, :behind, :denied
-    attr_reader :cures
+    attr_reader :cures, :events
 
     def initialize
+      @events = []
       @position = 7
       @end_offset = 10
       @behind = true
       @cures = []
     end
 
-    def topic = Struct.new(:group).new("group")
-    def name = "t"
-    def number = 0
+    def reports = self
+    def publish(name, **payload) = @events << [name, payload[:action]]
     def idle_behind? = @behind
     def inquire(&answer) = @answer = answer
     def read_on(offset) = @cures << offset
@@ -35,22 +35,12 @@ class KafkaWatchdogTest < GuildhallTest
     end
   end
 
-  # Tells of its partitions, notes what is published.
-  class Application
-    attr_reader :partitions, :events
-
-    def initialize(*partitions)
-      @partitions = partitions
-      @events = []
-    end
-
-    def publish(name, **payload) = @events << [name, payload[:action]]
-  end
+  Runtime = Struct.new(:partitions)
 
   def setup
     @partition = Partition.new
-    @application = Application.new(@partition)
-    @watchdog = Watchdog.new(@application, stall_timeout: 2)
+    @runtime = Runtime.new([@partition])
+    @watchdog = Watchdog.new(@runtime, stall_timeout: 2)
   end
 
   def check(times) = times.times { @watchdog.check }
@@ -68,7 +58,7 @@ class KafkaWatchdogTest < GuildhallTest
     check(CHECKS) && @partition.answer
     check(CHECKS) && @partition.answer
     assert_equal [7, :rejoin, :rejoin], @partition.cures
-    assert_equal %i[seek rejoin rejoin], @application.events.map(&:last)
+    assert_equal %i[seek rejoin rejoin], @partition.events.map(&:last)
   end
 
   # Librdkafka reports the missing right once more after each seek; to rejoin, the whole group would have to stand still.
@@ -80,13 +70,13 @@ class KafkaWatchdogTest < GuildhallTest
       refute_nil @partition.denied
     end
     assert_equal [7, 7, 7], @partition.cures
-    assert_empty @application.events
+    assert_empty @partition.events
     check(CHECKS + 1)
     @partition.answer
     assert_nil @partition.denied # it was not reported again
     check(CHECKS + 1)
     @partition.answer
-    assert_equal [:seek], @application.events.map(&:last)
+    assert_equal [:seek], @partition.events.map(&:last)
   end
 
   def test_while_the_broker_is_asked_nothing_else_is_done
@@ -117,9 +107,9 @@ class KafkaWatchdogTest < GuildhallTest
 
   def test_partitions_that_went_away_are_forgotten
     check(CHECKS)
-    @application.partitions.clear
+    @runtime.partitions.clear
     check(1)
-    @application.partitions << @partition
+    @runtime.partitions << @partition
     check(CHECKS)
     refute_predicate @partition, :asked?
   end
