@@ -138,7 +138,7 @@ module Guildhall
         NOTHING = History.new
 
         def initialize(topic)
-          @retries = topic.retries
+          @topic = topic
           @queue = topic.dead_letter_queue
         end
 
@@ -199,7 +199,7 @@ module Guildhall
           call.alone? ? answer : :narrow
         end
 
-        def count(error, failures) = non_retryable?(error) || failures > @queue.max_retries ? :dispatch : :retry
+        def count(error, failures) = @topic.non_retryable?(error) || failures > @queue.max_retries ? :dispatch : :retry
 
         def ask(error, failures)
           raised = answer = nil
@@ -209,10 +209,6 @@ module Guildhall
 
           Undecided.new(StrategyError.new("the strategy of the dead letter queue has to answer :dispatch, :skip or :retry, not " \
                                           "#{answer.inspect}"), failures)
-        end
-
-        def non_retryable?(error)
-          @retries.non_retryable?(error) || (@queue.dispatch_undecodable && error.is_a?(UndecodableMessageError))
         end
       end
     end

@@ -21,10 +21,7 @@ module Guildhall
           @progress = partition.progress
           @consumers = consumers
           @reports = partition.reports
-          @topic = partition.topic
           @keys = ParkedKeys.new(partition) { @inbox.request_key_retry }
-          @policy = FailurePolicy.new(@topic)
-          @backoff = Backoff.new(partition.runtime.config, @topic.retries)
           @dead_letters = DeadLetters.for(partition)
         end
 
@@ -60,17 +57,12 @@ module Guildhall
           return load.on_settled { @keys.due(entry) unless void?(entry.generation) } if load
           return postpone(entry) unless messages # there is no consumer: that says nothing about the message
 
-          call = FailurePolicy::FailedCall.new(error:, at: entry.at, passing: entry.passing.include?(error, entry.at),
-            last_offset: messages.last_offset, last_read: messages.last_read, at_hand: messages.failing_offset(error))
-          entry.history = @policy.note(call, entry.history)
-          decision, entry.history = @policy.decide(call, entry.history)
-          carry_out(decision, entry, error)
+          carry_out(entry.attempts.failed(error, messages), entry, error)
         end
 
         # It is tried again, for a reason that says nothing about the message.
         def postpone(entry)
-          decision, entry.history = @policy.postponed(entry.at, entry.history)
-          rest(entry, decision.failures)
+          rest(entry, entry.attempts.postponed)
         end
 
         # @return [Boolean] whether a seek, or the partition's end, has made it void whether messages of a generation worked
@@ -83,7 +75,7 @@ module Guildhall
           case decision
           when FailurePolicy::Retry then rest(entry, decision.failures)
           when FailurePolicy::Narrow then @keys.due(entry)
-          when FailurePolicy::Undecided then undecided(entry, decision.error, decision.failures)
+          when FailurePolicy::Undecided then undecided(entry, decision.error, decision.failures, type: "strategy")
           else dispatch(entry, decision, error)
           end
         end
@@ -108,7 +100,7 @@ module Guildhall
 
         def consume(entry, call, messages)
           began = Clock.now
-          call.consume(messages, entry.attempt) do |result|
+          call.consume(messages, entry.attempts.number) do |result|
             next raised(entry, result.error, messages) if result.error
 
             @progress.complete_each(entry.generation) { messages.next_steps } if result.whole
@@ -118,19 +110,15 @@ module Guildhall
         end
 
         def raised(entry, error, messages)
-          @reports.consume_failed(error, messages, entry.attempt)
+          @reports.consume_failed(error, messages, entry.attempts.number)
         ensure
           decided(entry) { go_on(entry) { failed(entry, error, messages) } }
         end
 
         def decided(entry, &) = ErrorBoundary.contain(->(failure) { undecided(entry, failure) }, &)
 
-        # Without a pause that would happen again at once.
-        # @param failures [Integer, nil] nil: what would have decided was left
-        def undecided(entry, error, failures = nil)
-          rest(entry, failures || [entry.history.moved_to(entry.at).failures, 1].max) if entry.held.any?
-          @reports.error(error, "dead_letter_queue")
-        end
+        # (see Attempts#undecided)
+        def undecided(entry, error, *, **) = entry.attempts.undecided(error, *, **) { |seconds| @keys.wait(entry, seconds) }
 
         def undecodable?(messages) = @dead_letters&.dispatch_undecodable? && messages.undecodable.any?
 
@@ -156,7 +144,7 @@ module Guildhall
         # @return [Symbol] as {ParkedKeys#pass}
         def pass(entry)
           state = @keys.pass(entry) { |offset| @progress.done?(offset) }
-          entry.passing.consumed_up_to(state == :moved ? entry.at : nil) if %i[resumed moved].include?(state)
+          entry.attempts.consumed_up_to(entry.at) if %i[resumed moved].include?(state)
           publish("key.resumed", entry) if state == :resumed
           state
         end
@@ -171,20 +159,14 @@ module Guildhall
           end
         end
 
-        # @param failures [Integer] in a row
-        def rest(entry, failures)
-          seconds = @backoff.seconds(failures)
-          offset, attempt = entry.record.offset, entry.attempt - 1
-          @keys.wait(entry, seconds)
-          @reports.publish("consumer.retrying", offset:, attempt:, seconds:)
-        end
+        def rest(entry, failures) = entry.attempts.rest(failures) { |seconds| @keys.wait(entry, seconds) }
 
         def publish(name, entry, **payload) = @reports.publish(name, key: entry.name, **payload)
 
         # Its payload is decoded again: the batch that it came with is not kept.
         def batch(entry, held)
           records = [held.record]
-          Messages::Batch.new(records, @partition.decoding.begin(records, @partition, nil), @topic,
+          Messages::Batch.new(records, @partition.decoding.begin(records, @partition, nil), @partition.topic,
             bytes: held.record.class.bytes(records), generation: entry.generation, end_offset: held.next_offset)
         end
       end

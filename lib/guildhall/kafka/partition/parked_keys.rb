@@ -1,9 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../messages/batch"
-require_relative "backoff"
-require_relative "failure_policy"
-require_relative "passing_errors"
+require_relative "attempts"
 
 module Guildhall
   module Kafka
@@ -15,16 +13,13 @@ module Guildhall
         #   @return [Integer] of the message after it, of whatever key
         Held = Data.define(:record, :next_offset)
 
-        # One key: its messages, in order, how often the first has failed, and the alarm for its next attempt.
-        Entry = Struct.new(:key, :generation, :held, :passing, :history, :alarm) do
-          # @return [Record] the message that is tried next
-          def record = held.first.record
+        # One key: its messages, in order, the attempts at the first, and the alarm for the next one.
+        Entry = Struct.new(:key, :generation, :held, :attempts, :alarm) do
+          # @return [Record, nil] the message that is tried next; nil: the key is not parked any more
+          def record = held.first&.record
 
-          # @return [Array(Integer, Integer)] what attempts are counted for
-          def at = [generation, record.offset]
-
-          # @return [Integer] of the next attempt
-          def attempt = history.moved_to(at).attempt
+          # @return [Array(Integer, Integer), nil] as {Attempts#at}
+          def at = record && [generation, record.offset]
 
           # @return [String, nil] for people
           def name
@@ -36,10 +31,9 @@ module Guildhall
 
         # @yield called by the timer when a key is due
         def initialize(partition, &on_due)
+          @partition = partition
           @topic = partition.topic
           @config = partition.runtime.config
-          @place = partition.to_s
-          @contention = partition.runtime.contention
           @timer = partition.runtime.timer
           @on_due = on_due
           @lock = Mutex.new
@@ -56,11 +50,12 @@ module Guildhall
 
         # @param key [Object] that is not parked
         def park(key, batch, indexes)
-          entry = Entry.new(key, batch.generation, [], PassingErrors.new(@topic, @place, @contention), FailurePolicy::NOTHING)
+          entry = Entry.new(key, batch.generation, [], Attempts.new(@partition))
           @lock.synchronize do
             @entries[key] = entry if batch.generation == @generation
             add(entry, batch, indexes)
           end
+          entry.attempts.at = entry.at
           entry
         end
 

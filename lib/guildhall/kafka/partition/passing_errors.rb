@@ -18,14 +18,15 @@ module Guildhall
           @suspects = [] # places of messages that have failed with contention, and were not consumed since
         end
 
+        # Notes an error with which `consume` has failed.
         # @param at [Array(Integer, Integer)] generation and offset of the first message that is not done
-        def include?(error, at)
-          return false if @topic.retries.non_retryable?(error)
-          return false if @topic.dead_letter_queue&.dispatch_undecodable && error.is_a?(UndecodableMessageError)
+        # @return [Boolean] whether it passes
+        def note(error, at)
+          return false if @topic.non_retryable?(error)
 
           case ErrorKind.of(error, @topic)
           when :outage then true
-          when :contention then note(at) < @topic.retries.contention_limit
+          when :contention then contended(at) < @topic.retries.contention_limit
           else false
           end
         end
@@ -43,7 +44,8 @@ module Guildhall
 
         private
 
-        def note(at)
+        # @return [Integer] as {Runtime::Contention#note}
+        def contended(at)
           @suspects |= [place(at)]
           @suspects.shift if @suspects.size > Runtime::Contention::MAX_SUSPECTS + 1 # more say no more
           @contention.note(place(at), @topic)

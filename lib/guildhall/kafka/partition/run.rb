@@ -2,10 +2,8 @@
 
 require "guildhall/clock"
 require "guildhall/error_boundary"
-require_relative "backoff"
+require_relative "attempts"
 require_relative "dead_letters"
-require_relative "failure_policy"
-require_relative "passing_errors"
 require_relative "strategies/keyed"
 require_relative "strategies/virtual"
 require_relative "../reachability"
@@ -29,23 +27,19 @@ module Guildhall
           @runtime = partition.runtime
           @filters = Filtering::FilterRunner.for(partition)
           @dead_letters = DeadLetters.for(partition)
-          @policy = FailurePolicy.new(@topic)
-          @passing = PassingErrors.new(@topic, partition.to_s, @runtime.contention)
-          @backoff = Backoff.new(@runtime.config, @topic.retries)
+          @attempts = Attempts.new(partition)
           @at_most_once = @topic.delivery == :at_most_once
           @consumers = consumers
           @virtual = (@topic.ordering ? Keyed : Virtual).new(partition, consumers) if @topic.virtual_partitions
           @collapsed = false
           @recalled = @virtual.nil? && @dead_letters.nil?
           @unfinished = nil # the batch that was not finished the last time; nil: all were
-          @at = nil # the first message that is not done: its generation and offset
-          @history = FailurePolicy::NOTHING
           @dispatching = false # whether messages are on their way to the dead letters, which the batch waits for
           @reminders = nil # of why transactions fail; nil: the last one was committed
         end
 
-        # @return [Integer] of the next call of `consume`, from 1
-        def attempt = @history.at == @at ? @history.attempt : 1
+        # (see Attempts#number)
+        def attempt = @attempts.number
 
         # @return [Boolean] whether the partition is consumed in order, because of a failure, although it is virtual
         def collapsed? = @collapsed
@@ -142,7 +136,7 @@ module Guildhall
         #   have been sent to the dead letters; nil: a seek has made it void
         def prepare(batch)
           @dispatching = false # a seek may have made void what was to be sent
-          batch.equal?(@unfinished) ? batch.decode_again : @history = @history.with(search: nil)
+          batch.equal?(@unfinished) ? batch.decode_again : @attempts.stop_search
           pending = look(batch)
           return pending if pending.nil? || pending.empty? || !@dead_letters&.dispatch_undecodable?
 
@@ -150,43 +144,32 @@ module Guildhall
           @dispatching ? :dispatching : look(batch) # in this order: they may have been sent in between
         end
 
+        # @param consumed [Boolean] whether `consume` was called since the last look, which may have done the first of them
         # @return [Array<Integer>, nil] the indexes of what is not done; nil: a seek has made the batch void
-        def look(batch)
-          pending = @progress.pending(batch)
-          return pending if pending.nil? || pending.empty?
-
-          @at = [batch.generation, batch.records[pending.first].offset]
-          @history = @history.passed(@at.last)
-          pending
-        end
-
-        # After a call of `consume`, which may have done the first of them.
-        def look_after(batch)
-          before = @at
-          pending = look(batch) or return
-          if pending.empty? then @passing.consumed_up_to(nil)
-          elsif @at != before then @passing.consumed_up_to(@at)
-          end
+        def look(batch, consumed: false)
+          pending = @progress.pending(batch) or return
+          at = [batch.generation, batch.records[pending.first].offset] if pending.any?
+          consumed ? @attempts.consumed_up_to(at) : @attempts.at = at
           pending
         end
 
         # @return [Array<Integer>] which messages are consumed next: all, unless the one that fails is looked for
         def narrow(batch, pending)
-          return pending unless @history.search
+          return pending unless @attempts.searching?
 
-          pending.first(@history.search.size_of_next(pending.map { |index| batch.records[index].offset }))
+          pending.first(@attempts.size_of_next(pending.map { |index| batch.records[index].offset }))
         end
 
         # `consume` has returned: what is left of the batch is consumed next, after a pause if there was no progress.
         def go_on(batch)
-          before = @at
-          pending = look_after(batch)
+          before = @attempts.at
+          pending = look(batch, consumed: true)
           return finish(batch) if pending.nil? || pending.empty?
 
           if (unmarked = @progress.unmarked_before(batch))
-            @at = [batch.generation, unmarked]
-            go_back(unmarked, batch, postponed)
-          elsif @at == before && !@inbox.leaving?
+            @attempts.at = [batch.generation, unmarked]
+            go_back(unmarked, @attempts.postponed)
+          elsif @attempts.at == before && !@inbox.leaving?
             return postpone(batch)
           end
           leave_unfinished(batch)
@@ -220,7 +203,7 @@ module Guildhall
           return finish_at_most_once(batch) if @at_most_once
           return failed(error, batch, messages, together:) if error
 
-          ErrorBoundary.contain(->(failure) { undecided(failure, batch) }) { go_on(batch) }
+          decided { go_on(batch) }
         end
 
         # No consumer was called: a consumer's `initialized`, or what comes before the call, has raised.
@@ -234,11 +217,13 @@ module Guildhall
         def failed(error, batch, messages, together: false)
           @collapsed = true if @virtual && messages
           leave_unfinished(batch)
-          ErrorBoundary.contain(->(failure) { undecided(failure, batch) }) { decide(error, batch, messages, together) }
+          decided { decide(error, batch, messages, together) }
         end
 
+        def decided(&) = ErrorBoundary.contain(method(:undecided), &)
+
         def decide(error, batch, messages, together)
-          pending = look_after(batch)
+          pending = look(batch, consumed: true)
           return finish(batch) if pending.nil? || pending.empty?
           return postpone(batch) unless messages
 
@@ -246,45 +231,38 @@ module Guildhall
           load = ForwardingError.load_of(error)
           return rest_until_sent(:forwarding, batch) { |sent| load.on_settled(&sent) } if load && !unmarked
 
-          @at = [batch.generation, unmarked] if unmarked
-          call = FailurePolicy::FailedCall.new(error:, at: @at, together:, passing: @passing.include?(error, @at), unmarked: !unmarked.nil?,
-            last_offset: messages.last_offset, last_read: messages.last_read, at_hand: messages.failing_offset(error))
-          @history = @policy.note(call, @history) # before the strategy is asked, which may end this thread
-          decision, @history = @policy.decide(call, @history)
-          carry_out(decision, error, batch, pending)
+          @attempts.at = [batch.generation, unmarked] if unmarked
+          carry_out(@attempts.failed(error, messages, together:, unmarked: !unmarked.nil?), error, batch, pending)
         end
 
         def carry_out(decision, error, batch, pending)
           case decision
-          when FailurePolicy::Retry then rest(decision.failures, batch)
+          when FailurePolicy::Retry then rest(decision.failures)
           when FailurePolicy::DeadLetter
             dispatch(batch.messages(decision.all ? pending : pending.first(1)), decision.attempts, skip: decision.skip) { error }
-            @at = nil
-          when FailurePolicy::Undecided then undecided(decision.error, batch, decision.failures)
+            @attempts.at = nil
+          when FailurePolicy::Undecided then undecided(decision.error, decision.failures, type: "strategy")
           when FailurePolicy::Rewind
             report_unmarked if decision.spent
-            go_back(decision.offset, batch, decision)
+            go_back(decision.offset, decision.failures)
           end
         end
 
-        # Without a pause that would happen again at once.
-        def undecided(error, batch, failures = [@history.failures, 1].max)
-          @reports.error(error, "dead_letter_queue")
-          rest(failures, batch)
-        end
+        # (see Attempts#undecided)
+        def undecided(error, *, **) = @attempts.undecided(error, *, **) { |seconds| @inbox.pause(:backoff, seconds) }
 
         # With manual offset management the consumer may still hold messages of earlier batches, in a buffer for instance. All
         # messages that are not marked are delivered again.
-        # @param decision [#failures]
-        def go_back(offset, batch, decision)
-          @history = @history.with(search: nil)
-          rest(decision.failures, batch)
+        # @param failures [Integer] in a row
+        def go_back(offset, failures)
+          @attempts.stop_search
+          rest(failures)
           @partition.go_back(offset)
         end
 
         def report_unmarked
-          @reports.error(UnmarkedError.new("messages from #{@partition}@#{@at.last} on are not marked as consumed: nothing goes to the " \
-                                           "dead letters, for any of them may have failed"), "dead_letter_queue")
+          @reports.error(UnmarkedError.new("messages from #{@partition}@#{@attempts.at.last} on are not marked as consumed: nothing goes " \
+                                           "to the dead letters, for any of them may have failed"), "dead_letter_queue")
         end
 
         def dispatch_undecodable(batch, pending)
@@ -313,22 +291,12 @@ module Guildhall
 
         # It is not consumed now, for a reason that says nothing about its messages: after a pause it is next again.
         def postpone(batch)
-          rest(postponed.failures, batch)
+          rest(@attempts.postponed)
           leave_unfinished(batch)
         end
 
-        # @return [FailurePolicy::Retry]
-        def postponed
-          decision, @history = @policy.postponed(@at, @history)
-          decision
-        end
-
         # @param failures [Integer] in a row
-        def rest(failures, batch)
-          seconds = @backoff.seconds(failures)
-          @reports.publish("consumer.retrying", offset: @at&.last || batch.first_offset, attempt: @history.failures, seconds:)
-          @inbox.pause(:backoff, seconds)
-        end
+        def rest(failures) = @attempts.rest(failures) { |seconds| @inbox.pause(:backoff, seconds) }
 
         # It is not consumed again, whatever its call has come to.
         def finish_at_most_once(batch)
@@ -354,8 +322,8 @@ module Guildhall
 
         # @return [nil]
         def finish(batch)
-          @history = @history.with(search: nil)
-          @at = @unfinished = nil
+          @attempts.stop_search
+          @attempts.at = @unfinished = nil
           @collapsed = false
           wait_for_left_over(batch)
           @inbox.finish(batch)
@@ -377,7 +345,7 @@ module Guildhall
           @reminders ||= Reachability::Reminders.new
           return if error.is_a?(TransactionError) && !@reminders.due?(Transactions.reason(error), Clock.now)
 
-          @reports.consume_failed(error, messages, attempt, isolating: !@history.search.nil?)
+          @reports.consume_failed(error, messages, attempt, isolating: @attempts.searching?)
         end
       end
     end

@@ -229,6 +229,11 @@ module Guildhall
           pattern? ? with(excluded: [*excluded, *topic_names].freeze) : self
         end
 
+        # @return [Boolean] whether another attempt is not to be made after this error of the consumer's
+        def non_retryable?(error)
+          retries.non_retryable?(error) || (!!dead_letter_queue&.dispatch_undecodable && error.is_a?(UndecodableMessageError))
+        end
+
         # @return [Boolean] whether messages of it are sent to other topics: retry topics, or dead letters
         def republishes? = !retry_topics.nil? || !!dead_letter_queue&.topic
 

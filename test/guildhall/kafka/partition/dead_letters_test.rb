@@ -123,6 +123,13 @@ class KafkaDeadLettersTest < GuildhallTest
     assert_equal [[1], [0, 2], 3, "broken"], [kafka.dead, @seen, kafka.committed, kafka.errors.last.message]
   end
 
+  def test_an_error_that_is_no_strategy_s_is_one_of_the_partition
+    kafka = KafkaPartition.new(consumer, pause_timeout: 60, pause_max_timeout: 60)
+    kafka.partition.progress.define_singleton_method(:unmarked_before) { |_| raise "broken" }
+    kafka.deliver([1]).work_now
+    assert_equal [["broken", "partition"], true], [kafka.application.errors.last.first(2).map(&:to_s), kafka.partition.paused?]
+  end
+
   def test_an_error_after_a_message_was_sent_and_before_it_is_marked_holds_up_nothing
     kafka = kafka()
     broken = [1]

@@ -5,7 +5,7 @@ require "support/kafka_partition"
 
 class KafkaParkedKeysTest < GuildhallTest
   Runtime = Struct.new(:config, :timer, :contention)
-  Of = Data.define(:topic, :runtime)
+  Of = Data.define(:topic, :runtime) { def reports = nil }
   Batch = Struct.new(:records, :generation) do
     def next_offset(index) = records[index].offset + 1
   end

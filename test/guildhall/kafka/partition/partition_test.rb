@@ -550,7 +550,7 @@ class KafkaPartitionTest < GuildhallTest
     end
     kafka.deliver([0]).work
     assert_equal [3, 1, []], [asked, kafka.committed, kafka.dead]
-    assert_equal %w[consumer.consume dead_letter_queue] * 2 + %w[consumer.consume], kafka.application.errors.map { |one| one[1] }
+    assert_equal %w[consumer.consume strategy] * 2 + %w[consumer.consume], kafka.application.errors.map { |one| one[1] }
   end
 
   def test_after_whatever_a_strategy_raises_there_is_a_pause
@@ -561,7 +561,7 @@ class KafkaPartitionTest < GuildhallTest
       end
       kafka.deliver([0]).work_now
       assert_equal [1, true], [asked, kafka.partition.paused?]
-      assert_equal %w[consumer.consume dead_letter_queue], kafka.application.errors.map { |one| one[1] }
+      assert_equal %w[consumer.consume strategy], kafka.application.errors.map { |one| one[1] }
     end
   end
 
