@@ -87,10 +87,9 @@ module Guildhall
           ErrorBoundary.contain(->(error) { report(error) }) { load.settled } unless void?(load)
         end
 
-        # @return [Boolean] whether a seek, or the partition's end, has made it void
-        def void?(load) = @inbox.leaving? || stale?(load)
-
         private
+
+        def void?(load) = @partition.void?(load.generation)
 
         def add(load) = Dispatch.new(load).tap { |dispatch| @lock.synchronize { @dispatches << dispatch } }
 
@@ -98,8 +97,6 @@ module Guildhall
           @lock.synchronize { @dispatches.delete(dispatch) }
           dispatch.load.abandon
         end
-
-        def stale?(load) = load.generation != @progress.generation
 
         # By the runner that has decided, or by the timer.
         def attempt_soon(dispatch)
@@ -141,7 +138,7 @@ module Guildhall
 
         # What is on its way while the process stops may still arrive.
         def give_up?(dispatch)
-          return stale?(dispatch.load) unless @inbox.leaving?
+          return @progress.void?(dispatch.load.generation) unless @inbox.leaving?
 
           dispatch.give_up_at ||= Clock.now + (dispatch.failures.zero? ? GRACE_SECONDS : 0)
           Clock.now >= dispatch.give_up_at

@@ -54,7 +54,7 @@ module Guildhall
         # @param messages [Messages, nil] that `consume` was called with; nil: it was not called
         def failed(entry, error, messages)
           load = ForwardingError.load_of(error)
-          return load.on_settled { @keys.due(entry) unless void?(entry.generation) } if load
+          return load.on_settled { @keys.due(entry) unless void?(entry) } if load
           return postpone(entry) unless messages # there is no consumer: that says nothing about the message
 
           carry_out(entry.attempts.failed(error, messages), entry, error)
@@ -65,10 +65,9 @@ module Guildhall
           rest(entry, entry.attempts.postponed)
         end
 
-        # @return [Boolean] whether a seek, or the partition's end, has made it void whether messages of a generation worked
-        def void?(generation) = @inbox.leaving? || generation != @progress.generation
-
         private
+
+        def void?(entry) = @partition.void?(entry.generation)
 
         # A parked key has one message at a time: there is none to look for.
         def carry_out(decision, entry, error)
@@ -89,7 +88,7 @@ module Guildhall
         # @return [Array(ConsumerCall, Messages), nil] nil: `consume` is not called now
         def prepare(entry, batch)
           call = @consumers.at(:key_retries) # its `initialized` may seek or pause
-          return if void?(entry.generation)
+          return if void?(entry)
           return @keys.due(entry) && nil if @inbox.held?
 
           messages = batch.messages([0], call)
@@ -151,7 +150,7 @@ module Guildhall
 
         # @yield decides what follows if nothing of it is done; without a block it is tried again later
         def go_on(entry)
-          return if void?(entry.generation)
+          return if void?(entry)
 
           case pass(entry)
           when :moved then @keys.due(entry)

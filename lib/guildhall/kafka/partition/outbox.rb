@@ -76,7 +76,7 @@ module Guildhall
           load.deliver_by(@runtime.producer, Clock.now + Dispatches::LATE_SECONDS)
           parcels.filter_map(&:refused).first
         rescue ForwardingError => error
-          current?(load) ? go_on(load, parcels, error) : load.abandon
+          void?(load) ? load.abandon : go_on(load, parcels, error)
           error
         end
 
@@ -88,9 +88,9 @@ module Guildhall
           error.load = load
         end
 
-        def left_over = @lock.synchronize { @loads.find { |load| load.pending? && !load.awaited? && current?(load) } }
+        def left_over = @lock.synchronize { @loads.find { |load| load.pending? && !load.awaited? && !void?(load) } }
 
-        def current?(load) = load.generation == @progress.generation
+        def void?(load) = @progress.void?(load.generation)
 
         # Nothing is sent beside: it would arrive before what waits.
         def still_waiting(parcels)
@@ -112,12 +112,12 @@ module Guildhall
               parcel = Parcel.new(message, record, **how)
               parcel.ordinal = sent[parcel.route] += 1
               before = @kept.delete(parcel.key)
-              before && before.message.batch.generation == @progress.generation ? before : parcel
+              before.nil? || void?(before.message.batch) ? parcel : before
             end
           end
         end
 
-        def forgotten?(message) = message.batch.generation != @progress.generation || @progress.done?(message.offset)
+        def forgotten?(message) = void?(message.batch) || @progress.done?(message.offset)
       end
     end
   end

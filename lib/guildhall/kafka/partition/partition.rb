@@ -211,6 +211,9 @@ module Guildhall
         @inbox.leaving == :shutdown
       end
 
+      # @return [Boolean] whether a seek, or the partition's end, has made it void what messages of a generation come to
+      def void?(generation) = @inbox.leaving? || @progress.void?(generation)
+
       # Offsets that come later are not stored.
       def close
         @seek.close

@@ -43,6 +43,9 @@ module Guildhall
         # @return [Integer] the generation of what may be marked now
         attr_reader :generation
 
+        # @return [Boolean] whether a seek has made the messages of a generation void
+        def void?(generation) = generation < @generation
+
         # @return [Integer, nil] the first offset that is neither marked nor covered by a completed `consume`; nil: nothing
         #   was begun yet
         def next

@@ -71,7 +71,7 @@ module Guildhall
         end
 
         # @return [Boolean] false: what a consumer has done in its `initialized`, a seek or a pause, keeps the batch from being consumed now
-        def begins?(batch) = !@inbox.leaving? && batch.generation >= @progress.generation && !@inbox.held?
+        def begins?(batch) = !void?(batch) && !@inbox.held?
 
         # Called by {Virtual}: the user's partitioner has raised.
         # @!visibility private
@@ -337,8 +337,7 @@ module Guildhall
           rest_until_sent(:forwarding, batch) { |sent| @partition.outbox.on_sent(&sent) }
         end
 
-        # A seek, or the partition's end, makes it void whether it worked.
-        def void?(batch) = @inbox.leaving? || batch.generation != @progress.generation
+        def void?(batch) = @partition.void?(batch.generation)
 
         # What keeps transactions from being committed lasts, and each attempt meets it again.
         def report(error, messages)

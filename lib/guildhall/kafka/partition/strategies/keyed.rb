@@ -42,7 +42,7 @@ module Guildhall
 
           # @param indexes [Array<Integer>] of the key's messages
           def consume(call, key, indexes)
-            return if @retries.void?(batch.generation)
+            return if @partition.void?(batch.generation)
 
             call.consume(batch.messages(indexes, call)) { |result| settle_key(result, key, indexes) }
           end
@@ -67,7 +67,7 @@ module Guildhall
           end
 
           def park(key, indexes)
-            return if @retries.void?(batch.generation)
+            return if @partition.void?(batch.generation)
 
             left = @progress.not_done(batch, indexes)
             @retries.park(key, batch, left) { |entry| yield(entry, left) } if left&.any?
