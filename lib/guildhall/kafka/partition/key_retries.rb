@@ -33,8 +33,8 @@ module Guildhall
           @keys.renew(@progress.generation)
           entry = @keys.take unless @inbox.leaving?
           try(entry) if entry
+        ensure # a consumer or a subscriber may have ended this thread
           @inbox.resume(:keys) unless full?
-        ensure
           @inbox.key_retry_ended(again: @keys.due?)
         end
 
