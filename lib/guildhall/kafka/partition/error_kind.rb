@@ -12,12 +12,12 @@ module Guildhall
       # as it lasts and is never counted as an attempt; contention neither, while it is not a few messages alone that have it
       # ({Runtime::Contention}); undecodable payloads need no second look; everything else counts as an attempt.
       #
-      # Classes are compared by name, those of superclasses and modules included: no library is loaded, and none has to be there.
+      # Classes of libraries are compared by name, with superclasses and modules: no library is loaded, and none has to be there.
       module ErrorKind
         # A service cannot be reached, or does not answer. A route adds classes of its own by `retries transient:`.
         OUTAGES = %w[
           IOError SystemCallError SocketError Timeout::Error OpenSSL::SSL::SSLError
-          Guildhall::Kafka::TransactionError
+          Guildhall::Kafka::TransactionError Guildhall::SchemaRegistry::UnusableSchemaError
           ActiveRecord::ConnectionNotEstablished ActiveRecord::ConnectionFailed
           PG::ConnectionBad PG::UnableToSend PG::ConnectionException PG::AdminShutdown PG::CrashShutdown PG::CannotConnectNow
           PG::TooManyConnections
@@ -70,9 +70,8 @@ module Guildhall
 
         def self.outage?(error)
           return false if error.is_a?(StuckError) # a payload that exceeds its deadline: caused by the payload, though it is a time-out
-          return error.outage? if registry?(error)
-          return error.pending? if unknown_schema?(error)
-          return true if unusable_schema?(error)
+          return error.outage? if registry?(error, :Error)
+          return error.pending? if registry?(error, :UnknownSchemaError)
 
           listed?(error, OUTAGES) || unwrapped(error).any? { |one| kafka?(one) && Producing::Delivery.passing?(one) }
         end
@@ -98,21 +97,9 @@ module Guildhall
         def self.kafka?(error) = error.is_a?(Rdkafka::RdkafkaError) || error.is_a?(Rdkafka::AbstractHandle::WaitTimeoutError)
         private_class_method :kafka?
 
-        def self.registry?(error)
-          defined?(SchemaRegistry::Error) && error.is_a?(SchemaRegistry::Error)
-        end
+        # Its part of the gem need not be loaded.
+        def self.registry?(error, name) = named?(error, {"Guildhall::SchemaRegistry::#{name}" => true})
         private_class_method :registry?
-
-        def self.unknown_schema?(error)
-          defined?(SchemaRegistry::UnknownSchemaError) && error.is_a?(SchemaRegistry::UnknownSchemaError)
-        end
-        private_class_method :unknown_schema?
-
-        # Of the registry's, not one that the application has.
-        def self.unusable_schema?(error)
-          defined?(SchemaRegistry::UnusableSchemaError) && error.is_a?(SchemaRegistry::UnusableSchemaError)
-        end
-        private_class_method :unusable_schema?
       end
     end
   end
