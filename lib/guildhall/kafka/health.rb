@@ -80,7 +80,7 @@ module Guildhall
       def stalled
         return [] if @stalled.empty?
 
-        positions = @application.partitions.to_h { |one| [[one.topic.group, one.name, one.number], one.position] }
+        positions = @application.partitions.to_h { |one| [[one.topic.group, one.name, one.number], one.read_to] }
         @lock.synchronize do
           @stalled.delete_if { |place, position| positions[place] != position }
           @stalled.keys.map { |_group, topic, number| "#{topic}/#{number} is stalled" }.uniq

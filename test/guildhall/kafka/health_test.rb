@@ -19,7 +19,7 @@ class HealthTest < GuildhallTest
     def seconds = unanswered_for
   end
   Topic = Struct.new(:group)
-  Partition = Struct.new(:group, :position, :seconds_without_progress) do
+  Partition = Struct.new(:group, :read_to, :seconds_without_progress) do
     def topic = Topic.new(group)
     def name = "orders"
     def number = 0
@@ -87,7 +87,7 @@ class HealthTest < GuildhallTest
     assert_predicate @health.live, :ok?
     stalled(:rejoin)
     assert_equal "orders/0 is stalled", @health.live.to_s
-    @partition.position = 8
+    @partition.read_to = 8
     assert_predicate @health.live, :ok?
   end
 

@@ -46,7 +46,7 @@ Scenario.run do
     end
 
     {tls: broker.settings(:tls), mutual:, sasl: broker.settings(:sasl, user: "alice"), sasltls: alice}.each do |kind, settings|
-      run.call(settings, kind) { eventually("consumed with #{kind}") { Guildhall::Kafka.application.partitions.any? { |one| one.lag.eql?(0) && one.position == 10 } } }
+      run.call(settings, kind) { eventually("consumed with #{kind}") { Guildhall::Kafka.application.partitions.any? { |one| one.lag.eql?(0) && one.read_to == 10 } } }
       check(events.empty?, "#{kind}: #{drain(events)}")
     end
 

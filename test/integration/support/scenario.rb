@@ -282,7 +282,7 @@ class Scenario
   # @return [String] for people who look for the reason of a failure
   def state
     partitions = Guildhall::Kafka.application.partitions.map do |one|
-      "#{one.inspect} at #{one.position.inspect} of #{one.end_offset.inspect}"
+      "#{one.inspect} at #{one.read_to.inspect} of #{one.end_offset.inspect}"
     end
     "#{@account} #{@account&.errors}; #{partitions.join("; ")}; errors: #{drain(@errors).last(3).inspect}"
   end

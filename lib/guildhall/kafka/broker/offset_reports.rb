@@ -53,7 +53,7 @@ module Guildhall
         # none of that: marks of transactions, what compaction has removed. Does not block.
         # @param record [Record] the first one of those that were read just now
         def read(client, partition, record)
-          expected = partition.position
+          expected = partition.read_to
           return unless expected && record.offset > expected
 
           first = client.begin_offset(partition.name, partition.number)

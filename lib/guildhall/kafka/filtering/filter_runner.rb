@@ -30,7 +30,7 @@ module Guildhall
         # @return [Messages::Batch, nil] what is consumed now; nil: nothing is, because the partition is paused, or the batch is void
         def pass(batch)
           return batch if batch.filtered?
-          return wait(batch) if batch.held?
+          return wait(batch) if batch.postponed?
 
           ErrorBoundary.contain(->(error) { failed(error, batch) }) { filter(batch) }
         end
@@ -43,7 +43,7 @@ module Guildhall
           batch.reject(context.rejected)
           return batch.tap(&:filtered) unless context.postponed
 
-          context.postponed.zero? ? wait(batch.hold(context.seconds)) : cut(batch, context)
+          context.postponed.zero? ? wait(batch.postpone(context.seconds)) : cut(batch, context)
         end
 
         def call_filters(batch)
@@ -61,7 +61,7 @@ module Guildhall
         end
 
         def wait(batch)
-          seconds = batch.held_seconds
+          seconds = batch.postponed_seconds
           publish("filter.waiting", offset: batch.first_offset, seconds:)
           @inbox.pause_for(batch, :filter, seconds)
           nil
@@ -69,7 +69,7 @@ module Guildhall
 
         def cut(batch, context)
           now, later = batch.split(context.postponed)
-          later.hold(context.seconds)
+          later.postpone(context.seconds)
           now.tap(&:filtered) if @inbox.replace(batch, [now, later])
         end
 

@@ -37,7 +37,7 @@ module Guildhall
           @read_at = read_at
           @end_offset = end_offset || (records.last.offset + 1)
           @kept = kept
-          @followings = @held_until = nil
+          @followings = @postponed_until = nil
           @filtered = false
         end
 
@@ -65,14 +65,14 @@ module Guildhall
         def filtered? = @filtered
 
         # A filter makes all of it wait.
-        def hold(seconds)
-          @held_until = Clock.now + seconds
+        def postpone(seconds)
+          @postponed_until = Clock.now + seconds
           self
         end
 
-        def held? = !@held_until.nil? && Clock.now < @held_until
+        def postponed? = !@postponed_until.nil? && Clock.now < @postponed_until
 
-        def held_seconds = Clock.left(@held_until)
+        def postponed_seconds = Clock.left(@postponed_until)
 
         # @param index [Integer] with which the second part begins; not 0
         # @return [Array(Batch, Batch)] which share the payloads

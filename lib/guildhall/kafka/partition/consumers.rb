@@ -15,11 +15,11 @@ module Guildhall
           @lock = Mutex.new
         end
 
-        # @param place [Symbol, Integer] :in_order, :key_retries, or the number of a virtual partition
+        # @param role [Symbol, Integer] :in_order, :key_retries, or the number of a virtual partition
         # @return [ConsumerCall]
         # @raise what the consumer's `initialized` raises
-        def at(place)
-          @calls[place] || create(place)
+        def at(role)
+          @calls[role] || create(role)
         end
 
         # Calls a method of all consumers, but for that of {KeyRetries}.
@@ -39,9 +39,9 @@ module Guildhall
 
         private
 
-        def create(place)
-          call = ConsumerCall.new(@partition, @partition.progress, shared: place != :in_order)
-          @lock.synchronize { @calls[place] = call }
+        def create(role)
+          call = ConsumerCall.new(@partition, @partition.progress, shared: role != :in_order)
+          @lock.synchronize { @calls[role] = call }
         end
 
         # Without the one that tries parked keys again: it may be inside `consume` now, on another runner.

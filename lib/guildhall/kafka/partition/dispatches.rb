@@ -72,7 +72,7 @@ module Guildhall
         # As {#start}, for one whose first attempt has failed, or has lasted for {LATE_SECONDS}.
         # @param error [#to, #reason] why
         # @param late [Boolean] whether the brokers may still take it
-        def go_on(load, error, late:)
+        def take_over(load, error, late:)
           dispatch = add(load)
           return failed(error, dispatch) unless late
           return forget(dispatch) if void?(load)
@@ -108,7 +108,7 @@ module Guildhall
         def attempt(dispatch)
           ErrorBoundary.contain(->(error) { failed(error, dispatch) }) { deliver(dispatch) }
         ensure
-          @inbox.sent
+          @inbox.end_sending
         end
 
         def deliver(dispatch)

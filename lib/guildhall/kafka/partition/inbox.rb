@@ -22,7 +22,7 @@ module Guildhall
         # @param job [#run] what they run when there is something to do
         def initialize(backlog, timer, runners, job)
           @lock = Mutex.new
-          @left = ConditionVariable.new
+          @on_left = ConditionVariable.new
           @state = :assigned
           @leaving = nil # :revoked or :shutdown; the first one holds
           @pause = Pause.new(timer) { |reason, pause| resume(reason, pause) }
@@ -64,7 +64,7 @@ module Guildhall
         end
 
         # That thread has ended.
-        def sent
+        def end_sending
           update { @sending -= 1 }
         end
 
@@ -78,8 +78,7 @@ module Guildhall
           update { @events << event unless @events.include?(event) || leaving? }
         end
 
-        # Lets the reader take messages, and a runner come.
-        # @yield what may change that, with the lock held
+        # Runs the block with the lock held, then allows the reader and calls a runner as state and pauses permit.
         # @return [Object, nil] what the block returns
         def update
           @lock.synchronize do
@@ -112,7 +111,7 @@ module Guildhall
         end
 
         # @return [Boolean] whether messages are taken on, be it to wait
-        def takes? = @open || @state == :assigned
+        def takes? = @state == :assigned
 
         # What waits is void, and nothing is taken until {#sought}.
         # @yield with the lock held
@@ -153,10 +152,10 @@ module Guildhall
         def leaving? = !@leaving.nil?
 
         # The consumer was notified.
-        def left
+        def end_leaving
           change do
             @state = :left
-            @left.broadcast
+            @on_left.broadcast
           end
         end
 
@@ -165,7 +164,7 @@ module Guildhall
         # @return [Boolean] false when it is still at work
         def wait_left(deadline)
           @lock.synchronize do
-            @left.wait(@lock, Clock.left(deadline)) until @state == :left || Clock.now >= deadline
+            @on_left.wait(@lock, Clock.left(deadline)) until @state == :left || Clock.now >= deadline
             @state == :left
           end
         end
@@ -201,8 +200,8 @@ module Guildhall
         end
 
         # @return [Boolean] whether the user has paused the partition, or the application is quiet
-        def held?
-          @lock.synchronize { @pause.complete? }
+        def suspended?
+          @lock.synchronize { @pause.suspended? }
         end
 
         # @return [Boolean] whether a runner has a job of this partition: messages, an event, or its end
@@ -258,7 +257,7 @@ module Guildhall
         end
 
         def arrange_key_retry
-          return unless @state == :assigned && !@pause.complete?
+          return unless @state == :assigned && !@pause.suspended?
 
           @key_retry_since = Clock.now
           @key_retry_wanted = false

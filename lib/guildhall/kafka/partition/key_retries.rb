@@ -89,7 +89,7 @@ module Guildhall
         def prepare(entry, batch)
           call = @consumers.at(:key_retries) # its `initialized` may seek or pause
           return if void?(entry)
-          return @keys.due(entry) && nil if @inbox.held?
+          return @keys.due(entry) && nil if @inbox.suspended?
 
           messages = batch.messages([0], call)
           return dispatch_undecodable(entry, messages) && nil if undecodable?(messages)
@@ -103,7 +103,7 @@ module Guildhall
             next raised(entry, result.error, messages) if result.error
 
             @progress.complete_each(entry.generation) { messages.next_steps } if result.whole
-            decided(entry) { go_on(entry) }
+            decided(entry) { advance(entry) }
             @reports.consumed(messages, began) if result.whole
           end
         end
@@ -111,7 +111,7 @@ module Guildhall
         def raised(entry, error, messages)
           @reports.consume_failed(error, messages, entry.attempts.number)
         ensure
-          decided(entry) { go_on(entry) { failed(entry, error, messages) } }
+          decided(entry) { advance(entry) { failed(entry, error, messages) } }
         end
 
         def decided(entry, &) = ErrorBoundary.contain(->(failure) { undecided(entry, failure) }, &)
@@ -134,7 +134,7 @@ module Guildhall
         # The key waits until they were sent, but no runner does.
         def send_on(entry, messages, attempts, skip: false, &error_of)
           @dead_letters.dispatch(messages, attempts, skip:, error_of:) do
-            go_on(entry)
+            advance(entry)
           ensure
             @inbox.resume(:keys) unless full?
           end
@@ -149,7 +149,7 @@ module Guildhall
         end
 
         # @yield decides what follows if nothing of it is done; without a block it is tried again later
-        def go_on(entry)
+        def advance(entry)
           return if void?(entry)
 
           case pass(entry)

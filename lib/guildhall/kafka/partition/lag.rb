@@ -5,31 +5,30 @@ module Guildhall
     class Partition
       # How far the partition was read, and how far it is behind, without asking the broker. Any thread.
       class Lag
-        def initialize(partition, offsets, inbox, listener, runtime)
+        def initialize(partition, progress, inbox, listener)
           @partition = partition
-          @offsets = offsets
+          @progress = progress
           @inbox = inbox
           @listener = listener
-          @runtime = runtime
           @caught_up_at = Time.now
         end
 
         # @return [Integer, nil] the offset of the message that is to be read next; nil before the first, unless it was found out
-        def position = @offsets.read_to
+        def read_to = @progress.read_to
 
         # @return [Integer, nil] the offset that the next message will get, as far as librdkafka knows
         def end_offset = client&.end_offset(name, number)
 
         # @return [Boolean] whether it does nothing although there may be something to read, and no request for that
         def idle_behind?
-          @inbox.idle? && (position.nil? || denied? || (end_offset || Float::INFINITY) > reached)
+          @inbox.idle? && (read_to.nil? || denied? || (end_offset || Float::INFINITY) > reached)
         end
 
         # Asks the broker whether there is something to read; of a partition of which nothing was read yet, its position.
         # Does not block: the listener's thread asks, and calls the block.
         # @yieldparam end_offset [Integer, nil] behind the last message that can be read; nil: there is none, or it is unknown
         def inquire
-          @listener.request { yield((inquiry if answered?)) unless @inbox.leaving? }
+          @listener.request { yield((ask if answered?)) unless @inbox.leaving? }
         end
 
         # @return [Integer, nil] messages that are not done; nil while that is not known: before the first was read, while its broker does
@@ -38,21 +37,12 @@ module Guildhall
           return if denied? || !answered?
 
           last = end_offset
-          next_offset = @offsets.position || @inbox.records&.first&.offset
+          next_offset = @progress.commit_position || @inbox.records&.first&.offset
           return unless last && next_offset
 
           # Marks of transactions that were read behind the last message that is done are no lag.
-          next_offset = [next_offset, reached].max if position && next_offset >= position
-          [last - next_offset - @offsets.size_beyond, 0].max
-        end
-
-        # The age of the oldest message that is not done. Where it has not been read yet, its age is at most that.
-        # @return [Float, nil] seconds; 0.0 when there is none; nil as for {#messages}
-        def seconds
-          count = messages
-          return count && 0.0 if count.nil? || count.zero?
-
-          [Time.now - (oldest_time || [@caught_up_at, @partition.newest_time].compact.max), 0.0].max
+          next_offset = [next_offset, reached].max if read_to && next_offset >= read_to
+          [last - next_offset - @progress.size_beyond, 0].max
         end
 
         # Called now and then: that nothing was left a moment ago bounds the age of what comes next.
@@ -61,7 +51,7 @@ module Guildhall
         def measure
           count = messages or return
           @caught_up_at = Time.now if count.zero?
-          {topic: name, partition: number, messages: count, seconds:, paused: @inbox.paused?, blocked: @partition.blocked&.to_s}
+          {**place, messages: count, seconds: seconds(count), paused: @inbox.paused?, blocked: @partition.blocked&.to_s}
         end
 
         # @return [Hash{Symbol=>Object}] the partition that {#measure} is about
@@ -76,23 +66,38 @@ module Guildhall
         def number = @partition.number
 
         # The position of librdkafka counts, too: what was read last may have been the mark of a transaction, not a message.
-        def reached = [position, client&.position(name, number)].compact.max
+        def reached = [read_to, client&.position(name, number)].compact.max
 
-        def inquiry
-          return (@offsets.read_to = client.start_of(name, number)) && nil unless position
+        def ask
+          read_to ? end_ahead : find_position
+        rescue Rdkafka::RdkafkaError => error
+          @partition.reports.error(error, "watchdog")
+          nil
+        end
 
+        def find_position
+          @progress.read_to = client.start_of(name, number)
+          nil
+        end
+
+        def end_ahead
           last = client.resolve(name, number, :latest)
           last if idle_behind? && (denied? || last > reached)
-        rescue Rdkafka::RdkafkaError => error
-          @runtime.error(error, "watchdog", topic: name, partition: number)
-          nil
+        end
+
+        # The age of the oldest message that is not done. Where it has not been read yet, its age is at most that.
+        # @return [Float]
+        def seconds(count)
+          return 0.0 if count.zero?
+
+          [Time.now - (oldest_time || [@caught_up_at, @partition.newest_time].compact.max), 0.0].max
         end
 
         # @return [Time, nil] of the oldest message that was read and is not done
         def oldest_time
           parked = @partition.parked_keys&.oldest_time and return parked
           records = @inbox.records or return
-          next_offset = @offsets.position || 0
+          next_offset = @progress.commit_position || 0
           records.bsearch { |record| record.offset >= next_offset }&.timestamp
         end
       end

@@ -76,15 +76,15 @@ module Guildhall
           load.deliver_by(@runtime.producer, Clock.now + Dispatches::LATE_SECONDS)
           parcels.filter_map(&:refused).first
         rescue ForwardingError => error
-          void?(load) ? load.abandon : go_on(load, parcels, error)
+          void?(load) ? load.abandon : hand_over(load, parcels, error)
           error
         end
 
         # What a seek has made void is not waited for: it may never be read again.
-        def go_on(load, parcels, error)
+        def hand_over(load, parcels, error)
           parcels.each { |parcel| parcel.load = load unless parcel.settled? }
           @lock.synchronize { @loads = [*@loads.select(&:pending?), load] }
-          @dispatches.go_on(load, error, late: load.late?)
+          @dispatches.take_over(load, error, late: load.late?)
           error.load = load
         end
 

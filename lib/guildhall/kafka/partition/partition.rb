@@ -43,9 +43,9 @@ module Guildhall
 
       # @!method queue=(queue)
       #   @param queue [#allow, #close] the reader's
-      def_delegators :@backlog, :queue, :queue=
+      def_delegators :@backlog, :queue=
       def_delegators :@inbox, :notify, :paused?, :working?, :release
-      def_delegators :@lag, :position, :end_offset, :idle_behind?, :inquire
+      def_delegators :@lag, :read_to, :end_offset, :idle_behind?, :inquire
       def_delegators :@run, :attempt, :collapsed?, :parked_keys
       # @!method producer
       def_delegators :@runtime, :producer
@@ -58,9 +58,6 @@ module Guildhall
       # @!method lag
       #   @return [Integer, nil] messages that are not done; nil while that is not known
       def_delegator :@lag, :messages, :lag
-      # @!method lag_seconds
-      #   @return [Float, nil] the age of the oldest message that is not done
-      def_delegator :@lag, :seconds, :lag_seconds
       def_delegator :@lag, :measure, :measure_lag
       def_delegator :@lag, :place, :lag_place
       # @!method wait(deadline)
@@ -179,7 +176,7 @@ module Guildhall
       # @return [Boolean] whether {#seek} was called
       def sought? = @progress.generation.positive?
 
-      # Seeks to its own position: for a stalled partition.
+      # Seeks to where it was read to: for a stalled partition.
       def read_on(offset)
         @seek.start(offset)
       end
@@ -237,7 +234,7 @@ module Guildhall
         @run.leave
         @consumers.leave(reason)
       ensure
-        @inbox.left
+        @inbox.end_leaving
       end
 
       def collaborate
@@ -246,8 +243,8 @@ module Guildhall
         @progress = Progress.new(store_of_offsets, manual: manual?, parking: !@topic.ordering.nil?)
         @transactions = Transactions.new(self, @progress, @listener.client, @runtime) if @topic.transactional
         @inbox = Inbox.new(@backlog, @runtime.timer, @runtime.runners, self)
-        @lag = Lag.new(self, @progress, @inbox, @listener, @runtime)
-        @seek = Seek.new(self, @inbox, @listener, @runtime) { |*place| moved(*place) }
+        @lag = Lag.new(self, @progress, @inbox, @listener)
+        @seek = Seek.new(self, @inbox, @listener, @runtime) { |offset, generation| moved(offset, generation) }
         @outbox = Outbox.new(self)
         @consumers = Consumers.new(self)
         @run = Run.new(self, @consumers)

@@ -25,12 +25,12 @@ module Guildhall
         # @yieldparam message [Message] for this one
         # @return [Hash{Integer, UNKNOWN=>Array<Integer>}] indexes by virtual partition
         def deal(messages, indexes)
-          shares = Hash.new { |hash, place| hash[place] = [] }
+          shares = Hash.new { |hash, number| hash[number] = [] }
           message = nil
           report = ->(error) { yield(error, message) }
           messages.each_with_index do |one, position|
             message = one
-            shares[place(message, report)] << indexes[position]
+            shares[share(message, report)] << indexes[position]
           end
           shares
         end
@@ -51,7 +51,7 @@ module Guildhall
         # @param key [Object] as {#keys} has it
         # @yieldparam error [Exception] what the reducer raised
         # @return [Integer, UNKNOWN] its virtual partition
-        def place_of(key, &report)
+        def number_of(key, &report)
           return key.offset % @max if key.is_a?(Keyless)
           return UNKNOWN if UNKNOWN.equal?(key)
 
@@ -65,7 +65,7 @@ module Guildhall
           answer.nil? ? Keyless.new(message.offset) : answer
         end
 
-        def place(message, report)
+        def share(message, report)
           ErrorBoundary.contain(report) { number(@partitioner.call(message)) } || UNKNOWN
         end
 

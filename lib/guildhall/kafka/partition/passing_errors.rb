@@ -9,13 +9,13 @@ module Guildhall
       # Tells errors that will pass, and say nothing about a message (an outage, an overloaded database), from those that a message causes.
       # For one partition, or one parked key; used by one runner at a time.
       class PassingErrors
-        # @param place [String] whose messages: the partition
+        # @param partition [String] whose messages
         # @param contention [Contention] the application's
-        def initialize(topic, place, contention)
+        def initialize(topic, partition, contention)
           @topic = topic
-          @place = place
+          @partition = partition
           @contention = contention
-          @suspects = [] # places of messages that have failed with contention, and were not consumed since
+          @suspects = [] # messages that have failed with contention, and were not consumed since
         end
 
         # Notes an error with which `consume` has failed.
@@ -35,7 +35,7 @@ module Guildhall
         # @param at [Array(Integer, Integer), nil] that one; nil: there is none
         def consumed_up_to(at)
           @contention.consumed(@topic)
-          over = @suspects - [place(at)]
+          over = @suspects - [message(at)]
           return if over.empty?
 
           @contention.over(over)
@@ -46,13 +46,13 @@ module Guildhall
 
         # @return [Integer] as {Runtime::Contention#note}
         def contended(at)
-          @suspects |= [place(at)]
+          @suspects |= [message(at)]
           @suspects.shift if @suspects.size > Runtime::Contention::MAX_SUSPECTS + 1 # more say no more
-          @contention.note(place(at), @topic)
+          @contention.note(message(at), @topic)
         end
 
         # The offset alone: the same message may be read again.
-        def place(at) = [@topic.group, @place, at&.last]
+        def message(at) = [@topic.group, @partition, at&.last]
       end
     end
   end

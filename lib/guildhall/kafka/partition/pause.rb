@@ -16,10 +16,10 @@ module Guildhall
       #     :quiet        | {Runtime#resume}
       class Pause
         # In which parked keys are not tried either.
-        COMPLETE = %i[user quiet].freeze
+        SUSPENDING = %i[user quiet].freeze
 
         Rest = Struct.new(:alarm)
-        private_constant :COMPLETE, :Rest
+        private_constant :SUSPENDING, :Rest
 
         # @yield called by the timer, without the lock, when the time of a pause is over
         # @yieldparam reason [Symbol] for {#finish}
@@ -45,7 +45,7 @@ module Guildhall
         # @param rest [Rest, nil] only this one, not one that began later; nil: whichever there is
         # @return [Boolean] whether it was the one for that reason
         def finish(reason, rest = @rests[reason])
-          return false unless rest && rest.equal?(@rests[reason])
+          return false unless rest&.equal?(@rests[reason])
 
           @rests.delete(reason)
           @timer.cancel(rest.alarm)
@@ -59,7 +59,7 @@ module Guildhall
         def active? = @rests.any?
 
         # @return [Boolean] whether nothing at all is to be done
-        def complete? = COMPLETE.any? { |reason| @rests.key?(reason) }
+        def suspended? = SUSPENDING.any? { |reason| @rests.key?(reason) }
 
         # @return [Array<Symbol>] those that hold now
         def reasons = @rests.keys

@@ -34,9 +34,6 @@ module Guildhall
         # @return [Float] of the {Clock}: when a message was last marked, or its `consume` returned
         attr_reader :progressed_at
 
-        # @return [Integer] the generation of what is read now
-        attr_reader :reading
-
         # @return [Integer, nil] the offset of the message that is to be read next; nil before the first, unless it was found out
         attr_accessor :read_to
 
@@ -53,7 +50,7 @@ module Guildhall
         end
 
         # @return [Integer, nil] the first offset that is not to be committed as done; nil: nothing was begun yet
-        def position
+        def commit_position
           @lock.synchronize { @marked.position }
         end
 
@@ -93,7 +90,7 @@ module Guildhall
         # @return [Boolean] whether all that is done can be written beside the offset
         def fit? = @lock.synchronize { DoneRanges.fit?(@marked.position, @marked.beyond, @metadata) }
 
-        # @return [Integer] how many offsets behind {#position} are done
+        # @return [Integer] how many offsets behind {#commit_position} are done
         def size_beyond = @lock.synchronize { @marked.size_beyond }
 
         # Everything before an offset is done, and may be committed.

@@ -60,9 +60,12 @@ module Guildhall
             next skip(batch) if pending.nil? || pending.empty?
             next postpone(batch) if @at_most_once && !@progress.commit_ahead(batch.end_offset, batch.generation)
 
-            in_order? ? batch.messages(narrow(batch, pending), in_order) : @virtual.work(batch, pending, self)
+            next @virtual.work(batch, pending, self) unless in_order?
+
+            messages = batch.messages(narrow(batch, pending), in_order)
+            -> { consume_in_order(messages) }
           end
-          ready.is_a?(Work) ? ready.start : ready && consume_in_order(ready)
+          ready&.call
         end
 
         # The partition is given up.
@@ -71,7 +74,7 @@ module Guildhall
         end
 
         # @return [Boolean] false: what a consumer has done in its `initialized`, a seek or a pause, keeps the batch from being consumed now
-        def begins?(batch) = !void?(batch) && !@inbox.held?
+        def begins?(batch) = !void?(batch) && !@inbox.suspended?
 
         # Called by {Virtual}: the user's partitioner has raised.
         # @!visibility private
@@ -141,7 +144,7 @@ module Guildhall
           return pending if pending.nil? || pending.empty? || !@dead_letters&.dispatch_undecodable?
 
           dispatch_undecodable(batch, pending)
-          @dispatching ? :dispatching : look(batch) # in this order: they may have been sent in between
+          @dispatching ? :dispatching : look(batch) # `@dispatching` is read first: if they are all sent between the two, `look` sees it
         end
 
         # @param consumed [Boolean] whether `consume` was called since the last look, which may have done the first of them
@@ -161,7 +164,7 @@ module Guildhall
         end
 
         # `consume` has returned: what is left of the batch is consumed next, after a pause if there was no progress.
-        def go_on(batch)
+        def returned(batch)
           before = @attempts.at
           pending = look(batch, consumed: true)
           return finish(batch) if pending.nil? || pending.empty?
@@ -203,7 +206,7 @@ module Guildhall
           return finish_at_most_once(batch) if @at_most_once
           return failed(error, batch, messages, together:) if error
 
-          decided { go_on(batch) }
+          decided { returned(batch) }
         end
 
         # No consumer was called: a consumer's `initialized`, or what comes before the call, has raised.

@@ -28,9 +28,9 @@ module Guildhall
           # @return [#produce_async] for what belongs to it
           attr_reader :producer
 
-          def initialize(producer, offsets)
+          def initialize(producer, progress)
             @producer = producer
-            @progress = offsets
+            @progress = progress
             @next_offset = @metadata = nil
           end
 
@@ -48,7 +48,7 @@ module Guildhall
 
           # @return [Array(Integer, String), nil] offset and metadata to be committed; nil: the partition is no longer ours, or a
           #   seek has made the marks void
-          def place = @progress.offset_if_done_to(@next_offset, @generation, @metadata)
+          def offset_to_commit = @progress.offset_if_done_to(@next_offset, @generation, @metadata)
         end
 
         # What a call of the producer's raises, or one that waits for it.
@@ -59,9 +59,9 @@ module Guildhall
         # @return [Object] the same whenever it is raised for the same reason
         def self.reason(error) = error.cause.is_a?(Rdkafka::RdkafkaError) ? error.cause.code : error.message
 
-        def initialize(partition, offsets, client, runtime)
+        def initialize(partition, progress, client, runtime)
           @partition = partition
-          @progress = offsets
+          @progress = progress
           @client = client
           @runtime = runtime
           @reports = partition.reports
@@ -135,14 +135,15 @@ module Guildhall
           value
         end
 
-        # The generation first, then whether the partition is still ours: it was, then, in that generation.
+        # Ask for the group's metadata before looking whether the marks still hold: if they hold afterwards, the metadata is of a time when
+        # the partition was ours.
         def send_offset(producer, marks)
-          offset, text = marks.place
+          offset, text = marks.offset_to_commit
           raise void_error unless offset
 
           producer.send_offset(@partition.name, Rdkafka::Consumer::Partition.new(@partition.number, offset, 0, text)) do
             metadata = @client.group_metadata
-            next metadata if marks.place
+            next metadata if marks.offset_to_commit
 
             metadata.destroy
             raise void_error

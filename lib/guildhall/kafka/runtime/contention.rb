@@ -9,8 +9,8 @@ module Guildhall
       # While different messages of the process fail with them, the database is at fault. A message is taken for the cause if it alone
       # fails, again and again, or if few do while others of its topic are consumed. One of an application; any thread.
       #
-      # A message fails from its first such error until it was consumed, or another one after it in its partition. One that was given up is
-      # not over with that: if the next one fails as well, they are two.
+      # A message fails from its first such error until it was consumed, or another one after it in its partition. Giving a
+      # message up does not end its failing: if the next one fails as well, they are two.
       class Contention
         # The maximum number of messages that are taken for the cause at the same time.
         MAX_SUSPECTS = 3
@@ -30,25 +30,25 @@ module Guildhall
         # Some messages of the topic were consumed. Takes no lock: it is called for each batch.
         def consumed(topic) = @consumed[topic] = @clock.now
 
-        # @param place [Object] which message has failed, or the first of several
+        # @param message [Object] which one has failed, or the first of several
         # @return [Integer] how often it has, while it could be told from an overloaded database
-        def note(place, topic)
+        def note(message, topic)
           @lock.synchronize do
             now = @clock.now
-            one = @failing.delete(place) || Failing.new(0)
+            one = @failing.delete(message) || Failing.new(0)
             forget(now)
             one.failures += 1 if @failing.empty? || consumed_since?(topic, one.latest)
             one.latest = now
-            @failing[place] = one
+            @failing[message] = one
             @failing.each_value { |other| other.failures = 0 } if @failing.size > MAX_SUSPECTS
             one.failures
           end
         end
 
         # The database does what is asked of it.
-        # @param places [Array<Object>] messages that do not fail any more
-        def over(places)
-          @lock.synchronize { places.each { |place| @failing.delete(place) } }
+        # @param messages [Array<Object>] messages that do not fail any more
+        def over(messages)
+          @lock.synchronize { messages.each { |message| @failing.delete(message) } }
         end
 
         private

@@ -38,8 +38,8 @@ module Guildhall
 
         def look(partition)
           seen = @seen[partition]
-          moving = seen.nil? || partition.position != seen.position || !partition.idle_behind?
-          return @seen[partition] = Seen.new(partition.position, 0, 0) if moving
+          moving = seen.nil? || partition.read_to != seen.position || !partition.idle_behind?
+          return @seen[partition] = Seen.new(partition.read_to, 0, 0) if moving
           return if seen.checks.nil? || (seen.checks += 1) < CHECKS_PER_TIMEOUT
 
           seen.checks = nil # until the broker has answered

@@ -5,7 +5,7 @@ require "guildhall/kafka"
 require "guildhall/kafka/testing"
 
 class KafkaOffsetReportsTest < GuildhallTest
-  Partition = Data.define(:name, :number, :position)
+  Partition = Data.define(:name, :number, :read_to)
   Record = Data.define(:offset)
   Client = Struct.new(:begin_offset_known) do
     def begin_offset(_topic, _partition) = begin_offset_known

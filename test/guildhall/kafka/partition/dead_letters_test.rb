@@ -127,7 +127,7 @@ class KafkaDeadLettersTest < GuildhallTest
     kafka = KafkaPartition.new(consumer, pause_timeout: 60, pause_max_timeout: 60)
     kafka.partition.progress.define_singleton_method(:unmarked_before) { |_| raise "broken" }
     kafka.deliver([1]).work_now
-    assert_equal [["broken", "partition"], true], [kafka.application.errors.last.first(2).map(&:to_s), kafka.partition.paused?]
+    assert_equal [%w[broken partition], true], [kafka.application.errors.last.first(2).map(&:to_s), kafka.partition.paused?]
   end
 
   def test_an_error_after_a_message_was_sent_and_before_it_is_marked_holds_up_nothing

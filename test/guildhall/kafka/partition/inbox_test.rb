@@ -163,7 +163,7 @@ class KafkaInboxTest < GuildhallTest
     assert_equal [0, false], [@queue.allowed, @inbox.wait_left(Guildhall::Clock.now)]
     @inbox.release
     assert_equal [true, %i[leave revoked]], [pushed.last, @inbox.next_job]
-    @inbox.left
+    @inbox.end_leaving
     @inbox.release
     assert_equal [2, nil, true], [pushed.size, @inbox.next_job, @inbox.wait_left(Guildhall::Clock.now)]
     @inbox.notify(:tick)

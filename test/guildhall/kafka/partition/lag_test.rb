@@ -17,20 +17,19 @@ class KafkaPartitionLagTest < GuildhallTest
     def request = yield
   end
   Partition = Struct.new(:name, :number, :denied, :newest_time, :blocked) { def parked_keys = nil }
-  Offsets = Struct.new(:read_to, :position, :size_beyond)
+  Progress = Struct.new(:read_to, :commit_position, :size_beyond)
   Inbox = Struct.new(:records) do
     def idle? = true
     def paused? = false
     def leaving? = false
   end
-  Application = Struct.new(:errors) { def error(error, *) = errors << error }
 
   def setup
     @client = Client.new(12, 10)
     @listener = Listener.new(@client, true)
     @partition = Partition.new("orders", 3)
-    @offsets = Offsets.new(10, 10, 0)
-    @lag = Guildhall::Kafka::Partition::Lag.new(@partition, @offsets, Inbox.new, @listener, Application.new([]))
+    @progress = Progress.new(10, 10, 0)
+    @lag = Guildhall::Kafka::Partition::Lag.new(@partition, @progress, Inbox.new, @listener)
   end
 
   def test_nothing_is_left
@@ -40,13 +39,13 @@ class KafkaPartitionLagTest < GuildhallTest
   # A broker that stands still has written what nobody knows of.
   def test_while_the_broker_does_not_answer_it_is_not_known
     @listener.answering = false
-    assert_equal [nil, nil, nil], [@lag.messages, @lag.seconds, @lag.measure]
+    assert_equal [nil, nil], [@lag.messages, @lag.measure]
     assert_equal({topic: "orders", partition: 3}, @lag.place)
   end
 
   def test_of_what_may_not_be_read_it_is_not_known
     @partition.denied = RuntimeError.new
-    assert_equal [nil, nil, nil], [@lag.messages, @lag.seconds, @lag.measure]
+    assert_equal [nil, nil], [@lag.messages, @lag.measure]
     assert_predicate @lag, :idle_behind?
   end
 

@@ -55,7 +55,7 @@ class KafkaPartitionerTest < GuildhallTest
     errors = []
     partitioner = partitioner(reducer: ->(key) { Integer(key) })
     keys = ["3", "4", Guildhall::Kafka::Partition::Partitioner::Keyless.new(5), Guildhall::Kafka::Partition::Partitioner::UNKNOWN, "x"]
-    assert_equal([1, 0, 1, :unknown, :unknown], keys.map { |key| partitioner.place_of(key) { |error| errors << error.class } })
+    assert_equal([1, 0, 1, :unknown, :unknown], keys.map { |key| partitioner.number_of(key) { |error| errors << error.class } })
     assert_equal [::ArgumentError], errors
   end
 end

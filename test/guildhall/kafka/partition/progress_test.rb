@@ -122,7 +122,7 @@ class KafkaProgressTest < GuildhallTest
       progress.recall
       assert_equal [0, 2], progress.pending(Batch.new([5, 6, 10]))
       progress.complete_each(0) { [[5, 6], [10, 11]] }
-      assert_equal 11, progress.position
+      assert_equal 11, progress.commit_position
     end
   end
 
@@ -150,10 +150,10 @@ class KafkaProgressTest < GuildhallTest
     assert_equal [[1], [], nil], [progress.not_done(first, [0, 1]), progress.not_done(first, [0]), progress.not_done(Batch.new([1], generation: 3), [0])]
     progress.pending(Batch.new([9, 10]))
     progress.complete_each(0) { [[9, 10], [10, 11]] }
-    assert_equal [6, 4, true, false], [progress.position, progress.size_beyond, progress.done?(8), progress.done?(6)]
+    assert_equal [6, 4, true, false], [progress.commit_position, progress.size_beyond, progress.done?(8), progress.done?(6)]
     assert_predicate progress, :fit?
     progress.complete_each(0) { [[6, 7]] }
-    assert_equal 11, progress.position
+    assert_equal 11, progress.commit_position
   end
 
   def test_a_seek_makes_void_what_is_said_of_messages_before_it
@@ -168,7 +168,7 @@ class KafkaProgressTest < GuildhallTest
     refute(progress.mark_each(0) { flunk("not asked for") })
     refute progress.complete_each(0) { [[7, 8]] }
     assert_nil progress.pending(old)
-    progress.pending(Batch.new([2, 3], generation: progress.reading))
+    progress.pending(Batch.new([2, 3], generation: progress.generation))
     assert progress.mark(3, progress.generation)
     progress.store
     assert_equal [[3, nil]], @client.committed_to, "lower than before"
@@ -182,7 +182,7 @@ class KafkaProgressTest < GuildhallTest
     assert_equal 1, progress.read(0, 2)
     assert_equal 2, progress.read_to
     assert progress.complete(52, 0), "the old ones are still in work"
-    fresh = Batch.new([0, 1], generation: progress.reading)
+    fresh = Batch.new([0, 1], generation: 1)
     assert_equal [0, 1], progress.pending(fresh)
     refute progress.mark(52, 0)
     assert_equal 0, progress.next
@@ -194,7 +194,7 @@ class KafkaProgressTest < GuildhallTest
     progress.pending(batch)
     progress.complete(3, 0)
     assert_equal [0, nil], stored(progress)
-    assert_equal [3, 0], [progress.next, progress.position]
+    assert_equal [3, 0], [progress.next, progress.commit_position]
     assert_empty progress.pending(batch), "but they are done"
     progress.mark(2, 0)
     assert_equal [2, nil], stored(progress)

@@ -25,7 +25,7 @@ class KafkaSeekTest < GuildhallTest
     assert_nil @kafka.client.sought
     @kafka.deliver(0...3)
     @kafka.work
-    assert_equal [7, 7], [@kafka.client.sought, @kafka.partition.position]
+    assert_equal [7, 7], [@kafka.client.sought, @kafka.partition.read_to]
     assert_equal 7, @kafka.committed, "what came before it is void"
   end
 

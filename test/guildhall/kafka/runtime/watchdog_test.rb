@@ -9,12 +9,12 @@ class KafkaWatchdogTest < GuildhallTest
 
   # A partition that stands where it is told to; the broker's answer is given by the test.
   class Partition
-    attr_accessor :position, :end_offset, :behind, :denied
+    attr_accessor :read_to, :end_offset, :behind, :denied
     attr_reader :cures, :events
 
     def initialize
       @events = []
-      @position = 7
+      @read_to = 7
       @end_offset = 10
       @behind = true
       @cures = []
@@ -92,7 +92,7 @@ class KafkaWatchdogTest < GuildhallTest
   end
 
   def test_a_partition_that_moves_or_has_nothing_to_read_is_not_stalled
-    (3 * CHECKS).times { (@partition.position += 1) && check(1) }
+    (3 * CHECKS).times { (@partition.read_to += 1) && check(1) }
     @partition.behind = false
     check(3 * CHECKS)
     refute_predicate @partition, :asked?
@@ -100,7 +100,7 @@ class KafkaWatchdogTest < GuildhallTest
 
   def test_after_it_has_moved_the_first_cure_is_a_seek_again
     check(CHECKS + 1) && @partition.answer
-    @partition.position = 9
+    @partition.read_to = 9
     check(CHECKS + 1) && @partition.answer
     assert_equal [7, 9], @partition.cures
   end

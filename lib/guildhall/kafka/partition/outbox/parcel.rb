@@ -19,7 +19,8 @@ module Guildhall
         attr_reader :refused
         # @return [Outbox::Load, nil] that it was part of when a call had to leave it
         attr_accessor :load
-        # @return [Integer] the how manieth of its route in one call of `consume`
+        # @return [Integer] counts the sends of one message to one topic within a call of `consume`; the n-th of a repeated call stands for
+        #   the n-th of the first
         attr_accessor :ordinal
 
         # @param record [Hash{Symbol=>Object}, Exception] what is sent: topic, payload, key, headers, partition; without a partition and a
@@ -37,9 +38,9 @@ module Guildhall
         def topic = @record[:topic]
 
         # @return [Array] which message, and where it goes
-        def route = @once ? place : [*place, topic]
+        def route = @once ? origin : [*origin, topic]
 
-        # @return [Array] the same in another call of `consume`, be the headers others: of what one call sends twice, the first is the first
+        # @return [Array] the same in another call of `consume`, whatever the headers are
         def key = [*route, ordinal]
 
         # @return [Array] the same for those whose order matters
@@ -49,8 +50,6 @@ module Guildhall
 
         # @return [Boolean] whether nothing more is to be done for it
         def settled? = @arrived || !@refused.nil?
-
-        def on_its_way? = !@handle.nil?
 
         # It has arrived, but is to be sent once more.
         def reset
@@ -86,14 +85,16 @@ module Guildhall
 
         def undelivered
           reason = @failure ? [@failure.message, *advice].join("; ") : Dispatches::LATE
-          topic, partition, offset = place
+          topic, partition, offset = origin
           ForwardingError.new("#{topic}/#{partition}@#{offset} could not be sent to topic #{self.topic}, and its partition waits until " \
                               "that works: #{reason}", to: self.topic, reason:)
         end
 
         private
 
-        def place = [@message.topic, @message.partition, @message.offset]
+        def on_its_way? = !@handle.nil?
+
+        def origin = [@message.topic, @message.partition, @message.offset]
 
         def advice = (Broker::Errors.advice(@failure.code, to: topic) if @failure.is_a?(Rdkafka::RdkafkaError))
 

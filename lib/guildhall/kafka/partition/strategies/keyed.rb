@@ -101,8 +101,8 @@ module Guildhall
           return unless run.begins?(batch)
 
           work = KeyedWork.new(run, messages, @partition, @retries)
-          deal(calls, batch).each { |call, keys| work.units << KeyedUnit.new(work, call, keys, @runners) }
-          work
+          units = deal(calls, batch).map { |call, keys| KeyedUnit.new(work, call, keys, @runners) }
+          -> { work.start(units) }
         end
 
         private
@@ -111,8 +111,8 @@ module Guildhall
         def assign(messages, indexes, run)
           keys = @partitioner.keys(messages, indexes) { |error, message| run.partitioner_failed(error, message) }
           keys.map do |key, own|
-            place = @partitioner.place_of(key) { |error| run.partitioner_failed(error, messages.batch.messages(own).first) }
-            [@consumers.at(place), key, own]
+            number = @partitioner.number_of(key) { |error| run.partitioner_failed(error, messages.batch.messages(own).first) }
+            [@consumers.at(number), key, own]
           end
         end
 
