@@ -45,7 +45,7 @@ module Guildhall
         # @param rest [Rest, nil] only this one, not one that began later; nil: whichever there is
         # @return [Boolean] whether it was the one for that reason
         def finish(reason, rest = @rests[reason])
-          return false unless rest&.equal?(@rests[reason])
+          return false unless @rests.key?(reason) && @rests[reason].equal?(rest)
 
           @rests.delete(reason)
           @timer.cancel(rest.alarm)
