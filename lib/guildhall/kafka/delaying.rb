@@ -85,8 +85,8 @@ module Guildhall
         end
 
         # @!visibility private
-        # @param delay_tiers [#call] returns the {DelayTopics} of the routes, or nil
-        attr_writer :delay_tiers
+        # @param delay_topics [#call] returns the {DelayTopics} of the routes, or nil
+        attr_writer :delay_topics
 
         # Produces a message that reaches its topic at a given time, by way of the delay topics of the routes. Blocks until a broker has it.
         # It arrives within a second of its time, plus the time that polling takes; the processes that consume the delay topics have to run
@@ -99,7 +99,7 @@ module Guildhall
         # @raise [Guildhall::ArgumentError] where the routes have no delay topics, and for a time that can only be meant otherwise
         # @raise as `produce_sync`
         def produce_later(at:, topic:, payload:, key: nil, headers: {}, partition: nil)
-          delay_topics = @delay_tiers.call or
+          delay_topics = @delay_topics.call or
             raise Guildhall::ArgumentError, "produce_later needs delay topics: add `delay_topics` to the routes"
           RULES.check!({at:}, owner: "produce_later")
           seconds = at.to_f - Time.now.to_f

@@ -107,7 +107,7 @@ module Guildhall
                        "what these send is sent outside of transactions")
           end
 
-          # @param topics [Array<Routing::Topic>] whose serializers encode objects other than Strings
+          # @param topics [#call] returns the routes, whose serializers encode objects other than Strings
           # @param logger [Logger] waterdrop makes it that of all clients
           # @raise [MissingDependencyError] without the gem waterdrop
           def create(config, topics, logger)

@@ -14,13 +14,15 @@ module Guildhall
         def initialize(config)
           @config = config
           @blocks = []
+          @latest_topics = nil
         end
 
         def draw(&block)
           @blocks << block
+          @latest_topics = nil
         end
 
-        # Evaluates the blocks again.
+        # Evaluates the blocks again: each time the application's code runs.
         def topics(errors = Config::Errors.new)
           builder = GroupBuilder.new(@config.group_id, errors)
           before = errors.to_a
@@ -30,8 +32,15 @@ module Guildhall
           unused = builder.multiplexed.keys - topics.select { |topic| topic.consumed? && !topic.assigned }.map(&:group)
           errors.add(*unused.map { |group| "group #{group}: multiplexing: no topic is consumed by this group" })
           errors.add(*Conflicts.new(topics).errors)
-          topics
+          @latest_topics = topics
         end
+
+        # @return [Array<Topic>] as the blocks said when they were last evaluated. Any thread may ask, for each message: the blocks are
+        #   evaluated only if they never were, or there are more since
+        def latest_topics = @latest_topics || topics
+
+        # @return [Delaying::DelayTopics, nil] those that messages of `produce_later` wait in; nil: the routes have none
+        def delay_topics = latest_topics.filter_map(&:delay_tiers).first
 
         # @return [String] a table for people
         def to_s = table(topics)
