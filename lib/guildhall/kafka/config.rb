@@ -2,6 +2,7 @@
 
 require "guildhall/option_rules"
 require_relative "config/librdkafka_settings"
+require_relative "partition/backoff"
 require_relative "settings/rules"
 require_relative "settings/table"
 
@@ -130,7 +131,7 @@ module Guildhall
       # Finds every error.
       def validate(errors)
         errors.add(*setting_errors(RULES))
-        validate_pauses(errors)
+        errors.add(*Partition::Backoff.new(self).problem)
         validate_kafka(errors) if @kafka.is_a?(Hash)
         LibrdkafkaSettings.validate(@producer, errors, "producer") if @producer.is_a?(Hash)
       end
@@ -148,21 +149,16 @@ module Guildhall
       end
 
       def freeze
-        @kafka = Secrets.hide(librdkafka).freeze
-        @producer = Secrets.hide(@producer.transform_keys(&:to_sym)).freeze
-        @middleware = @middleware.dup.freeze
-        @metrics = @metrics.dup.freeze
-        @error_reports = @error_reports.dup.freeze
+        @kafka = Secrets.hide(librdkafka)
+        @producer = Secrets.hide(@producer.transform_keys(&:to_sym))
+        instance_variables.each do |name|
+          value = instance_variable_get(name)
+          instance_variable_set(name, value.dup.freeze) if value.is_a?(Array) || value.is_a?(Hash)
+        end
         super
       end
 
       private
-
-      def validate_pauses(errors)
-        return unless [@pause_timeout, @pause_max_timeout].all?(Numeric) && @pause_timeout > @pause_max_timeout
-
-        errors.add("pause_timeout (#{@pause_timeout} s) must not be longer than pause_max_timeout (#{@pause_max_timeout} s)")
-      end
 
       def validate_kafka(errors)
         errors.add('kafka needs "bootstrap.servers"') unless bootstrap_servers?

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../config"
+require_relative "../partition/backoff"
 require_relative "../runtime/backpressure"
 require_relative "../producing/producer"
 
@@ -23,6 +24,7 @@ module Guildhall
         def topics
           @config.validate(@errors)
           topics = @routes.topics(@errors)
+          topics.each { |topic| validate_pauses(topic) }
           Producing::Producer.validate(topics, @errors)
           @errors.raise!
           validate_together(topics)
@@ -44,7 +46,6 @@ module Guildhall
           Producing::Producer.validate_promise(topics, @config, @errors)
           validate_transactions(topics.select(&:transactional))
           Runtime::Backpressure.validate(@config, topics, @errors)
-          topics.each { |topic| validate_pauses(topic) }
         end
 
         # Nothing would say why the group loses its member.
@@ -80,14 +81,12 @@ module Guildhall
           end
         end
 
-        # One of the topic's own with one of the application's.
         def validate_pauses(topic)
-          first = topic.retries.pause_timeout || @config.pause_timeout
-          most = topic.retries.pause_max_timeout || @config.pause_max_timeout
-          return if first <= most
+          return if topic.retry_topic? # which has the settings of its source
+          return unless topic.retries.pause_timeout || topic.retries.pause_max_timeout
 
-          @errors.add("topic #{topic.name.inspect}: retries pause_timeout (#{first} s) is longer than pause_max_timeout (#{most} s): " \
-                      "set both for the topic")
+          problem = Partition::Backoff.new(@config, topic.retries).problem
+          @errors.add("topic #{topic.name.inspect}: retries #{problem}; what the topic does not set is the application's") if problem
         end
       end
     end

@@ -69,7 +69,7 @@ module Guildhall
 
         private
 
-        def own?(topic) = topic.delay_tiers || topic.scheduled_tasks || (topic.retry_topics && !topic.retry_topics.first?)
+        def own?(topic) = topic.delay_tiers || topic.scheduled_tasks || topic.retry_topic?
 
         # Partitions: retry topics and dead letters of jobs as many as their source topic; a schedule 1; delay topics and their dead letters
         # the brokers' default.

@@ -62,9 +62,6 @@ module Guildhall
         # @return [String, nil] where a message goes next; nil: to the dead letters
         def next_topic = step < delays.size ? "#{prefix}.#{delays[step]}" : nil
 
-        # @return [Boolean] whether the message comes from its own topic
-        def first? = step.zero?
-
         def routes(topic)
           delays.each_with_index.map do |seconds, index|
             delay = Filter.new(name: "delay", source: Filtering::Delay, arguments: {seconds:}.freeze)
@@ -189,7 +186,7 @@ module Guildhall
           "a message that the consumer keeps failing on goes to the first of these topics, is consumed again from there after its " \
           "delay, then goes to the next one, and at last to the dead letter queue. The topics are `PREFIX.SECONDS`; those that are " \
           "missing are created when the application starts",
-          note: ->(retries, _) { "retries after #{retries.delays.join(", ")} s" if retries.first? }
+          note: ->(retries, topic) { "retries after #{retries.delays.join(", ")} s" unless topic.retry_topic? }
         setting :initial_offset, nil, OptionRules.one_of("earliest", "latest").or(nil),
           "where a group without a committed offset begins; nil: as librdkafka's `auto.offset.reset` says"
         setting :delivery, :at_least_once, OptionRules.one_of(:at_least_once, :at_most_once),
@@ -235,8 +232,11 @@ module Guildhall
         # @return [Boolean] whether the framework itself produces for it
         def needs_producer? = republishes? || !scheduled_tasks.nil?
 
+        # @return [Boolean] whether messages of another topic come here, after its consumer has failed on them
+        def retry_topic? = !retry_topics.nil? && retry_topics.step.positive?
+
         # @return [String, nil] how the names of the topics begin that messages wait in, of which this is one; nil: it is none
-        def waiting_prefix = delay_tiers&.prefix || (retry_topics.prefix unless retry_topics.nil? || retry_topics.first?)
+        def waiting_prefix = delay_tiers&.prefix || (retry_topics.prefix if retry_topic?)
 
         # @return [Array<String>] names by which it is chosen: its own, and that of the topic whose retries it has
         def names = [to_s, *retry_topics&.source].uniq

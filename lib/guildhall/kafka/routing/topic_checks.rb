@@ -81,16 +81,10 @@ module Guildhall
         end
 
         def check_retries
-          retries = @topic.retries
-          check_error_classes(retries)
-          if @topic.retry_topics && @topic.dead_letter_queue.nil?
-            report("retry_topics needs a dead_letter_queue: what comes after the last one")
-          end
-          first = retries.pause_timeout
-          most = retries.pause_max_timeout
-          return unless first.is_a?(Numeric) && most.is_a?(Numeric) && first > most
+          check_error_classes(@topic.retries)
+          return unless @topic.retry_topics && @topic.dead_letter_queue.nil?
 
-          report("retries pause_timeout (#{first} s) must not be longer than pause_max_timeout (#{most} s)")
+          report("retry_topics needs a dead_letter_queue: what comes after the last one")
         end
 
         def check_error_classes(retries)
