@@ -17,7 +17,7 @@ module KafkaRecords
 
   # @return [Guildhall::Kafka::Routing::Topic]
   def route(&settings)
-    builder = Guildhall::Kafka::Routing::TopicBuilder.new("t", "g", Guildhall::Kafka::Config::Errors.new)
+    builder = Guildhall::Kafka::Routing::TopicBuilder.new("t", "g", Guildhall::Kafka::Config::Problems.new)
     builder.instance_eval(&settings) if settings
     builder.build
   end

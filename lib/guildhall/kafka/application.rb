@@ -277,7 +277,7 @@ module Guildhall
 
       # They are loaded here, before there is a Ractor.
       def validate_gems(topics)
-        Config::Errors.new.tap { |errors| Producing::Producer.validate(topics, errors, loaded: true) }.raise!
+        Config::Problems.new.tap { |problems| Producing::Producer.validate(topics, problems, loaded: true) }.raise!
       end
 
       # The only writer of the state.

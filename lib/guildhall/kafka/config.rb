@@ -129,18 +129,18 @@ module Guildhall
       def messages_of_errors? = @error_reports.is_a?(Hash) && @error_reports[:messages] == true
 
       # Finds every error.
-      def validate(errors)
-        errors.add(*setting_errors(RULES))
-        errors.add(*Partition::Backoff.new(self).problem)
-        validate_kafka(errors) if @kafka.is_a?(Hash)
-        LibrdkafkaSettings.validate(@producer, errors, "producer") if @producer.is_a?(Hash)
+      def validate(problems)
+        problems.add(*setting_errors(RULES))
+        problems.add(*Partition::Backoff.new(self).problem)
+        validate_kafka(problems) if @kafka.is_a?(Hash)
+        LibrdkafkaSettings.validate(@producer, problems, "producer") if @producer.is_a?(Hash)
       end
 
       # @raise [ConfigurationError] listing every error
       def validate!
-        errors = Errors.new
-        validate(errors)
-        errors.raise!
+        problems = Problems.new
+        validate(problems)
+        problems.raise!
       end
 
       # @return [String] without values, for some of them are secret
@@ -160,13 +160,13 @@ module Guildhall
 
       private
 
-      def validate_kafka(errors)
-        errors.add('kafka needs "bootstrap.servers"') unless bootstrap_servers?
-        LibrdkafkaSettings.validate(@kafka, errors)
+      def validate_kafka(problems)
+        problems.add('kafka needs "bootstrap.servers"') unless bootstrap_servers?
+        LibrdkafkaSettings.validate(@kafka, problems)
         group = @kafka[:"group.id"] || @kafka["group.id"]
         return if group.nil? || @group_id.nil? || group == @group_id
 
-        errors.add("group_id (#{@group_id}) and kafka group.id (#{group}) differ: set one of them")
+        problems.add("group_id (#{@group_id}) and kafka group.id (#{group}) differ: set one of them")
       end
 
       def bootstrap_servers?
@@ -174,7 +174,7 @@ module Guildhall
       end
 
       # Collects what is wrong with settings and routes, so that all of it is reported at once.
-      class Errors
+      class Problems
         def initialize
           @messages = []
         end

@@ -43,7 +43,7 @@ module Guildhall
         ["schema_registry.unreachable", :counter, :outages, %i[registry], "Times that a schema registry could not be asked"],
         ["parked.keys", :gauge, :keys, PLACE, "Keys that wait because a message of theirs has failed, with `ordering :key`"],
         ["parked.messages", :gauge, :messages, PLACE, "Messages in memory of parked keys"],
-        ["rebalances", :counter, :rebalances, %i[group kind], "Rebalances: assigned, revoked, or lost without having been asked"],
+        ["rebalances", :counter, :rebalances, %i[group kind], "Rebalances: assigned, revoked, or lost with the session"],
         ["commits", :counter, :commits, %i[group result], "Commits that a broker has answered: ok, or failed"],
         ["commit.seconds", :distribution, :seconds, %i[group], "Time until a broker has answered a commit"],
         ["transactions", :counter, :transactions, [*PLACE, :result], "Transactions of consumers: committed, or aborted"],

@@ -70,14 +70,14 @@ module Guildhall
       # @return [Hash{Routing::Topic=>DecodingStrategy}]
       # @raise [ConfigurationError] listing every route whose workers cannot
       def self.decodings(application, topics, runners = nil)
-        errors = Config::Errors.new
+        problems = Config::Problems.new
         made = topics.to_h do |topic|
           report = ->(raised) { application.error(raised, "prepare", topic: topic.name) }
           [topic, DecodingStrategy.new(topic, runners, report:) { application.pool }]
         rescue ConfigurationError => error
-          [topic, errors.add(error.message)]
+          [topic, problems.add(error.message)]
         end
-        errors.raise!
+        problems.raise!
         made.freeze
       end
 

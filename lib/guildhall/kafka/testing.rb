@@ -17,9 +17,9 @@ module Guildhall
       def self.topic(name, group: nil, application: nil)
         require "guildhall/kafka"
         application ||= Kafka.application
-        errors = Config::Errors.new
-        routes = application.routes.topics(errors)
-        errors.raise!
+        problems = Config::Problems.new
+        routes = application.routes.topics(problems)
+        problems.raise!
         route = routes.find { |one| one.consumed? && one.match?(name) && (group.nil? || one.group == group) }
         return OfflineTopic.new(route.pattern? ? route.narrowed(name) : route, application) if route
 

@@ -31,15 +31,14 @@ module Guildhall
           value.is_a?(Hash) || "must be a Hash of librdkafka settings, not #{Secrets.kind(value)}"
         end
 
-        def self.validate(settings, errors, owner = "kafka")
+        def self.validate(settings, problems, owner = "kafka")
           settings.each do |name, value|
             ours, reason = RESERVED_SETTINGS[name.to_s]
-            next errors.add("#{owner} must not set #{name}: #{reason}") if reason && ours != value.to_s
+            next problems.add("#{owner} must not set #{name}: #{reason}") if reason && ours != value.to_s
 
-            next errors.add("#{owner}: #{name} takes one String, with commas, not #{Secrets.shown(name, value)}") if value.is_a?(Enumerable)
-
-            problem = problem_with(name.to_s, value.to_s)
-            errors.add("#{owner}: #{problem}") if problem
+            problem = value.is_a?(Enumerable) && "#{name} takes one String, with commas, not #{Secrets.shown(name, value)}"
+            problem ||= problem_with(name.to_s, value.to_s)
+            problems.add("#{owner}: #{problem}") if problem
           end
         end
 
@@ -47,13 +46,13 @@ module Guildhall
         # a millisecond, but for certificates that have to be read.
         # @param settings [Hash{Symbol=>Object}] whose names and values are good
         # @param type [Symbol] :rd_kafka_consumer or :rd_kafka_producer
-        def self.validate_together(settings, type, errors, owner)
+        def self.validate_together(settings, type, problems, owner)
           handle = nil
           problem = with_config(settings.except(*WITH_EFFECTS).merge(log_level: 0)) do |config, error|
             handle = Rdkafka::Bindings.rd_kafka_new(type, config, error, ERROR_BYTES)
             handle.null? ? without_secrets(error.read_string.strip, settings) : token_problem(settings)
           end
-          errors.add("#{owner}: #{problem}") if problem
+          problems.add("#{owner}: #{problem}") if problem
         ensure
           Broker::Librdkafka.rd_kafka_destroy(handle) if handle && !handle.null?
         end

@@ -6,7 +6,6 @@ require_relative "filter_context"
 
 module Guildhall
   module Kafka
-    # What happens to messages between the topic and the consumer: they are rejected, or wait.
     module Filtering
       # Calls the filters of a partition with each of its batches, once, before the consumer sees it. What has to wait becomes a batch of
       # its own, which pauses the partition when its turn comes. Used by one runner at a time.

@@ -6,8 +6,8 @@ require_relative "../settings/rules"
 module Guildhall
   module Kafka
     module Routing
-      # Evaluates a block of the routes; the methods of a subclass are what the block may call. What is wrong is noted, not raised, so that
-      # all errors are reported together.
+      # Evaluates a block of the routes; the methods of a subclass are what the block may call. Mistakes are noted, not raised, so that all
+      # of them are reported together.
       class Builder
         # @return [Array<Symbol>] what the block may call
         def self.callable_names
@@ -17,10 +17,10 @@ module Guildhall
         # @return [Array<Symbol>] public methods that are for those who make a builder
         def self.internal_names = []
 
-        # @param errors [Config::Errors]
+        # @param problems [Config::Problems]
         # @param place [String] where in the routes the block is; messages begin with it
-        def initialize(errors, place)
-          @errors = errors
+        def initialize(problems, place)
+          @problems = problems
           @place = place
           @incomplete = false # whether a block was left in the middle
         end
@@ -34,7 +34,7 @@ module Guildhall
           raise unless place && own?(place)
 
           @incomplete = true
-          report_block("#{place.base_label}: #{error.message}")
+          report("#{place.base_label}: #{error.message}")
         end
 
         private
@@ -46,13 +46,10 @@ module Guildhall
         end
 
         # @return [nil]
-        def report_block(text)
-          @errors.add("#{@place}: #{text}")
+        def report(text)
+          @problems.add("#{@place}: #{text}")
           nil
         end
-
-        # (see #report_block)
-        def report(text) = report_block(text)
 
         # Notes keywords that a method does not have.
         # @return [Hash] the others
@@ -75,7 +72,7 @@ module Guildhall
         end
 
         def method_missing(name, *)
-          report_block(OptionRules.unknown("setting #{name}", name, self.class.callable_names))
+          report(OptionRules.unknown("setting #{name}", name, self.class.callable_names))
         end
 
         def respond_to_missing?(_name, _private = false) = false

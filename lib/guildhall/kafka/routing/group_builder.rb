@@ -28,8 +28,8 @@ module Guildhall
         # @param multiplexed [Hash{String=>Multiplexing}] gets what is set here
         # @param delayed [Delayed] notes what is set here
         # @param outer [Boolean] whether the blocks of other groups are within this one
-        def initialize(group, errors, defaults = [], multiplexed = {}, delayed = Delayed.new(wanted: {}, off: []), outer: true)
-          super(errors, "routes")
+        def initialize(group, problems, defaults = [], multiplexed = {}, delayed = Delayed.new(wanted: {}, off: []), outer: true)
+          super(problems, "routes")
           @group = group
           @defaults = defaults.dup
           @multiplexed = multiplexed
@@ -56,7 +56,7 @@ module Guildhall
         end
 
         def topic(name, &block)
-          builder = TopicBuilder.new(name, @group, @errors)
+          builder = TopicBuilder.new(name, @group, @problems)
           [*@defaults, *block].each { |settings| builder.apply(settings) }
           topic = builder.build
           @topics.push(topic, *(topic.retry_topics.routes(topic) if topic.retry_topics&.prefix))
@@ -89,7 +89,7 @@ module Guildhall
 
           topic ||= name_after(@group, "#{@group}.schedule", "schedule", "a topic", Settings::Rules::TOPIC_NAME) or return
 
-          builder = ScheduleBuilder.new(topic, @group, @errors)
+          builder = ScheduleBuilder.new(topic, @group, @problems)
           builder.apply(block)
           @topics << builder.build
         end
@@ -119,17 +119,12 @@ module Guildhall
 
           good = name.is_a?(Symbol) || (name.is_a?(String) && !name.strip.empty?)
           report("consumer_group needs a name, not #{name.inspect}") unless good
-          inner = GroupBuilder.new(name.to_s, @errors, @defaults, @multiplexed, @delayed, outer: false)
+          inner = GroupBuilder.new(name.to_s, @problems, @defaults, @multiplexed, @delayed, outer: false)
           inner.apply(block)
           @topics.concat(inner.topics)
         end
 
         private
-
-        def report(text)
-          @errors.add(text)
-          nil
-        end
 
         # For routes whose messages may be produced with a delay.
         def delay_topics_for(*names)
@@ -150,7 +145,7 @@ module Guildhall
 
         def delay_route(tiers, delay, group)
           due = Filter.new(name: "delay", source: Delaying::DueFilter, arguments: {seconds: delay}.freeze)
-          builder = TopicBuilder.new(tiers.name(delay), group, @errors)
+          builder = TopicBuilder.new(tiers.name(delay), group, @problems)
           builder.consumer(Delaying::Forwarder)
           builder.initial_offset("earliest")
           builder.dead_letter_queue(topic: tiers.dead_letters)
@@ -163,8 +158,8 @@ module Guildhall
         def self.internal_names = [:build]
 
         # @param topic [String] the schedule's
-        def initialize(topic, group, errors)
-          super(errors, "schedule of group #{group}")
+        def initialize(topic, group, problems)
+          super(problems, "schedule of group #{group}")
           @topic = topic
           @group = group
           @tasks = []
@@ -187,12 +182,12 @@ module Guildhall
 
           @tasks << Scheduling::Task.new(name, cron, parsed, missed, block)
         rescue MissingDependencyError => error
-          @errors.add(error.message)
+          @problems.add(error.message)
         end
 
         def build
           report("needs a task: task(\"name\", \"0 3 * * *\") { … }") if @tasks.empty?
-          builder = TopicBuilder.new(@topic, @group, @errors)
+          builder = TopicBuilder.new(@topic, @group, @problems)
           builder.consumer(Scheduling::TaskConsumer)
           builder.initial_offset("earliest")
           builder.build.with(scheduled_tasks: @tasks.freeze)

@@ -23,15 +23,16 @@ module Guildhall
         end
 
         # Evaluates the blocks again: each time the application's code runs.
-        def topics(errors = Config::Errors.new)
-          builder = GroupBuilder.new(@config.group_id, errors)
-          before = errors.to_a
+        def topics(problems = Config::Problems.new)
+          builder = GroupBuilder.new(@config.group_id, problems)
+          before = problems.to_a
           @blocks.each { |block| builder.apply(block) }
           topics = with_members(builder.complete.topics, builder.multiplexed)
-          errors.add("no topic is routed: Guildhall::Kafka.routes { topic \"name\" do … end }") if topics.empty? && errors.to_a == before
+          none = topics.empty? && problems.to_a == before
+          problems.add('no topic is routed: Guildhall::Kafka.routes { topic "name" do … end }') if none
           unused = builder.multiplexed.keys - topics.select { |topic| topic.consumed? && !topic.assigned }.map(&:group)
-          errors.add(*unused.map { |group| "group #{group}: multiplexing: no topic is consumed by this group" })
-          errors.add(*Conflicts.new(topics).errors)
+          problems.add(*unused.map { |group| "group #{group}: multiplexing: no topic is consumed by this group" })
+          problems.add(*Conflicts.new(topics).errors)
           @latest_topics = topics
         end
 

@@ -11,8 +11,7 @@ module Guildhall
       Rules = Settings::Rules
       private_constant :Rules
 
-      # What becomes of messages that a consumer keeps failing on. own: whether nobody has named the topic, so that it is created where it
-      # is missing.
+      # What becomes of messages that a consumer keeps failing on. own: the framework has named the topic, and creates it.
       DeadLetterPolicy = Settings.value({own: false}) do
         setting :topic, nil, Rules::TOPIC_NAME.or(false), "where the message goes; false: it is skipped"
         setting :max_retries, nil, OptionRules.integer(0..),
@@ -195,7 +194,7 @@ module Guildhall
           "reads these partitions without a consumer group: partition => where to begin (`:all`: what is there, and what comes; " \
           "`:latest`; an offset; the first message at or after a Time; -10: with the last ten). Every process with this route reads all " \
           "of them, and nothing is committed",
-          label: "assign partitions", written: %i[assign partitions],
+          written: %i[assign partitions],
           note: ->(assigned, _) { "partitions #{assigned.keys.join(", ")} without a group" }
         setting :transactional, false, Rules::BOOLEAN,
           "true: its consumer may use `transaction`, for which each partition has a producer of its own", note: ->(*) { "transactional" }

@@ -12,8 +12,7 @@ module Guildhall
       # each is generated. The methods that are written out take other arguments, or do more than to keep them.
       class TopicBuilder < Builder
         # Settings that are keywords of a method, by that method: `deserializing parallel:`.
-        KEYWORDS = Topic.settings.select { |setting| setting.written&.last.is_a?(Symbol) }
-          .group_by { |setting| setting.written.first }.freeze
+        KEYWORDS = Topic.settings.select(&:keyword?).group_by { |setting| setting.written.first }.freeze
         # Where the route does not say what a key is.
         BY_KEY = VirtualPartitions.new(partitioner: :raw_key.to_proc)
         private_constant :KEYWORDS, :BY_KEY
@@ -42,9 +41,9 @@ module Guildhall
         def self.internal_names = [:build]
 
         # @param name [String, Symbol, Regexp] of the topic, or that names match
-        def initialize(name, group, errors)
+        def initialize(name, group, problems)
           @name = name.is_a?(Symbol) ? name.to_s : name
-          super(errors, "topic #{@name.inspect}")
+          super(problems, "topic #{@name.inspect}")
           @group = group
           @settings = {}
         end
@@ -108,7 +107,7 @@ module Guildhall
           queue = @settings[:dead_letter_queue]
           @settings[:dead_letter_queue] = queue.with(max_retries: @settings[:retry_topics] ? 0 : 3) if queue && queue.max_retries.nil?
           topic = Topic.new(name: @name, group: @group, **@settings)
-          TopicChecks.new(topic, @errors).run unless @incomplete
+          TopicChecks.new(topic, @problems).run unless @incomplete
           topic
         end
 

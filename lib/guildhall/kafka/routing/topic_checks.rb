@@ -34,9 +34,9 @@ module Guildhall
         }.freeze
         private_constant :APPLICATIONS, :EXCLUSIVE
 
-        def initialize(topic, errors)
+        def initialize(topic, problems)
           @topic = topic
-          @errors = errors
+          @problems = problems
         end
 
         def run
@@ -152,7 +152,7 @@ module Guildhall
             report("has initial_offset and kafka auto.offset.reset, which say the same: leave one of them out")
           end
           APPLICATIONS.each { |name, place| report("kafka must not set #{name}: that is #{place}") if @topic.kafka.key?(name.to_sym) }
-          Config::LibrdkafkaSettings.validate(@topic.kafka, @errors, "topic #{@topic.name.inspect} kafka")
+          Config::LibrdkafkaSettings.validate(@topic.kafka, @problems, "topic #{@topic.name.inspect} kafka")
         end
 
         def check_arity(name, callable, count)
@@ -160,7 +160,7 @@ module Guildhall
         end
 
         def report(text)
-          @errors.add("topic #{@topic.name.inspect}: #{text}")
+          @problems.add("topic #{@topic.name.inspect}: #{text}")
         end
       end
     end

@@ -125,7 +125,7 @@ class KafkaDecodingStrategyTest < GuildhallTest
   def test_settings_that_contradict_each_other
     application = Guildhall::Kafka::Application.new
     application.config.kafka = {"bootstrap.servers": "localhost:1"}
-    errors = Guildhall::Kafka::Config::Errors.new
+    errors = Guildhall::Kafka::Config::Problems.new
     application.routes.draw { topic("t") { deserializing parallel: true, lazy: :on_access } }
     application.routes.draw { topic("u") { deserializing lazy: :never } }
     application.routes.topics(errors)

@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "dead_letters_command"
+
 module Guildhall
   module Kafka
     module CLI
