@@ -17,7 +17,7 @@ module Guildhall
       include OptionRules::Assigned
 
       # @param expected [String] with its article
-      # @param missing [Hash{Symbol=>Object}] what counts for keys that are not there
+      # @param missing [Hash{Symbol=>Object}] the values of keys that are not there
       def self.hash_of(expected, missing, **rules)
         Ractor.make_shareable(missing)
         own = OptionRules.new("setting", **rules)
@@ -36,7 +36,7 @@ module Guildhall
       HEALTH = hash_of("a Hash with port: and perhaps host:", {port: nil},
         port: OptionRules.integer(0..65_535), host: OptionRules.kind("a String", String))
       ERROR_REPORTS = hash_of("a Hash: {messages: true}", {messages: false}, messages: Rules::BOOLEAN)
-      LOGGER = OptionRules.object("a Logger", :add, :debug, :info, :error, :level) # what is called of it
+      LOGGER = OptionRules.object("a Logger", :add, :debug, :info, :error, :level) # the methods that are called
       private_constant :Rules, :CALLABLES, :RECORDERS, :HEALTH, :ERROR_REPORTS, :LOGGER
 
       setting :kafka, {}, LibrdkafkaSettings::RULE,
@@ -113,9 +113,7 @@ module Guildhall
       end
 
       # @return [Boolean] whether {#logger} was set, if only to nil
-      def logger_given?
-        @logger_given
-      end
+      def logger_given? = @logger_given
 
       # (see #group_id=)
       def group_id
@@ -128,7 +126,7 @@ module Guildhall
       # @return [Boolean] whether messages of errors are shown in full: see {#error_reports}
       def messages_of_errors? = @error_reports.is_a?(Hash) && @error_reports[:messages] == true
 
-      # Finds every error.
+      # Adds everything that is wrong.
       def validate(problems)
         problems.add(*setting_errors(RULES))
         problems.add(*Partition::Backoff.new(self).problem)
@@ -144,9 +142,7 @@ module Guildhall
       end
 
       # @return [String] without values, for some of them are secret
-      def inspect
-        "#<#{self.class} of group #{group_id}>"
-      end
+      def inspect = "#<#{self.class} of group #{group_id}>"
 
       def freeze
         @kafka = Secrets.hide(librdkafka)
@@ -173,7 +169,7 @@ module Guildhall
         @kafka.any? { |name, value| %w[bootstrap.servers metadata.broker.list].include?(name.to_s) && !value.to_s.empty? }
       end
 
-      # Collects what is wrong with settings and routes, so that all of it is reported at once.
+      # Collects everything that is wrong with settings and routes, so that all of it is reported at once.
       class Problems
         def initialize
           @messages = []
@@ -183,13 +179,11 @@ module Guildhall
           @messages |= messages
         end
 
-        def any? = @messages.any?
-
         def to_a = @messages.dup
 
-        # @raise [ConfigurationError] listing all of them, when there are some
+        # @raise [ConfigurationError] listing all problems, if there are any
         def raise!
-          return unless any?
+          return if @messages.empty?
 
           noun = @messages.size == 1 ? "error" : "errors"
           raise ConfigurationError, "#{@messages.size} #{noun} in the configuration of Kafka:\n" +

@@ -2,8 +2,8 @@
 
 module Guildhall
   module Kafka
-    # Every figure of a running application: its name, type, unit and tags. What sends them (StatsD, Prometheus, OpenTelemetry), the guide's
-    # table and the dashboards are made of {LIST}; nothing else says what a metric is called.
+    # Every figure of a running application: its name, type, unit and tags. The backends (StatsD, Prometheus, OpenTelemetry), the guide's
+    # table and the dashboards are made of {LIST}; no other place has the name of a metric.
     module Metrics
       autoload :OpenTelemetry, File.expand_path("metrics/open_telemetry", __dir__)
       autoload :Prometheus, File.expand_path("metrics/prometheus", __dir__)

@@ -31,7 +31,7 @@ module Guildhall
         application.advise { Connections.problems(application.config.concurrency) }
       end
 
-      # What `guildhall-kafka` adds to a Rails application, without a line of the application's own.
+      # Ties `guildhall-kafka` to a Rails application, which needs no line of code for it.
       class Railtie < ::Rails::Railtie
         railtie_name :guildhall
 

@@ -4,7 +4,7 @@ require_relative "testing/embedded_broker"
 
 module Guildhall
   module Kafka
-    # What the tests of an application need. Not loaded by `guildhall/kafka`.
+    # For the tests of an application. Not loaded by `guildhall/kafka`.
     module Testing
       autoload :OfflineTopic, File.expand_path("testing/offline_topic", __dir__) # which needs all of Kafka
 

@@ -7,7 +7,7 @@ require_relative "dlq/replay"
 module Guildhall
   module Kafka
     module CLI
-      # `guildhall dlq`: lists and replays what could not be handled.
+      # `guildhall dlq`: lists and replays dead letters.
       class Dlq < Guildhall::CLI::Command
         # (see Guildhall::CLI::Command.summary)
         def self.summary = "List and replay dead letters"

@@ -10,7 +10,7 @@ module Guildhall
       # The headers that a message has beside its own when it goes to a retry topic or a dead letter topic: where it comes from, how
       # often and why it failed.
       module DeadLetterHeaders
-        # Where it comes from and when it failed first. Retry topics on its way leave them as they are.
+        # The message's origin, and when it failed first. Retry topics on its way keep these headers.
         FIRST = %w[source_topic source_partition source_offset source_consumer_group source_first_failed_at].freeze
         NAMES = [*FIRST, "source_attempts", "source_error_class"].freeze
         private_constant :FIRST

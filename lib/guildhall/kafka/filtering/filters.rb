@@ -147,7 +147,7 @@ module Guildhall
         end
       end
 
-      # What routes call them.
+      # The filters, by the settings of routes.
       BUILT_IN = Settings::Table.new do
         setting :throttle, nil, Throttle, "lets that many messages of a partition through in any such period; the others wait"
         setting :delay, nil, Delay, "each message waits until it is that old"

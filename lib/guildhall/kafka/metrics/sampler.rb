@@ -12,7 +12,7 @@ module Guildhall
         def initialize(application, &record)
           @application = application
           @record = record
-          @set = {} # names of the gauges that were set for a partition, by its place
+          @set = {} # by the place of a partition the names of the gauges that were set for it
           @lag_known_at = {}
           @totals = Hash.new(0)
           @collected = [Clock.now, GC.total_time]
@@ -30,8 +30,7 @@ module Guildhall
 
         private
 
-        # Where the lag is not known, the last value stays, and its age grows: else an alert on lag would end with the outage that it is
-        # about.
+        # Where the lag is not known, the last value stays, and its age grows: else an alert on lag would end as soon as an outage begins.
         def sample_lags(lags)
           lags.each do |lag|
             place = lag.slice(*PLACE)

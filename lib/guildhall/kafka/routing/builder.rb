@@ -22,11 +22,11 @@ module Guildhall
         def initialize(problems, place)
           @problems = problems
           @place = place
-          @incomplete = false # whether a block was left in the middle
+          @incomplete = false # whether the rest of a block was left out
         end
 
-        # Wrong arguments are noted like any other error; the rest of that block is left out. What is raised elsewhere is the
-        # application's error.
+        # Wrong arguments of our methods are noted like any other mistake, and the rest of the block is not evaluated. Any other error is
+        # the application's, and is raised.
         def apply(block)
           instance_eval(&block)
         rescue ::ArgumentError => error
@@ -39,7 +39,7 @@ module Guildhall
 
         private
 
-        # Whether a method of this class was called with wrong arguments.
+        # @return [Boolean] whether a method of this class was called with wrong arguments there
         def own?(place)
           name = place.base_label.to_sym
           self.class.callable_names.include?(name) && method(name).source_location.first == place.path
@@ -59,11 +59,12 @@ module Guildhall
           given.except(*unknown.keys)
         end
 
-        # The name of topics that the application creates, where the route does not give one. A group may be called what a topic may not.
+        # The name of topics that the application creates, where the route does not give one. A group's name may have characters that a
+        # topic's must not.
         # @param setting [String] that needs the name
         # @param name [String] made of the group's name
         # @param keyword [String] of the setting that gives another name, with its article
-        # @return [String, nil] nil: topics cannot be called that, which is reported
+        # @return [String, nil] nil: no topic can have that name, which is reported
         def name_after(group, name, setting, keyword, rule = Settings::Rules::TOPIC_PREFIX)
           return name if rule.problem(name).nil?
 

@@ -8,8 +8,8 @@ require_relative "group_builder"
 module Guildhall
   module Kafka
     module Routing
-      # What is consumed by whom: the block of `Guildhall::Kafka.routes`, and afterwards the list of topics. The block
-      # is kept and evaluated when the application is validated, so that settings may come after it.
+      # The blocks of `Guildhall::Kafka.routes`, and the topics that they make. The blocks are kept, and evaluated when the application is
+      # validated, so that settings may come after them.
       class Routes
         def initialize(config)
           @config = config
@@ -27,7 +27,11 @@ module Guildhall
           builder = GroupBuilder.new(@config.group_id, problems)
           before = problems.to_a
           @blocks.each { |block| builder.apply(block) }
-          topics = with_members(builder.complete.topics, builder.multiplexed)
+          topics = builder.complete.topics.map do |topic|
+            next topic if topic.assigned # a topic that is read without a group has one reader
+
+            topic.with(multiplexing: builder.multiplexed.fetch(topic.group, Multiplexing::NONE))
+          end
           none = topics.empty? && problems.to_a == before
           problems.add('no topic is routed: Guildhall::Kafka.routes { topic "name" do … end }') if none
           unused = builder.multiplexed.keys - topics.select { |topic| topic.consumed? && !topic.assigned }.map(&:group)
@@ -56,11 +60,6 @@ module Guildhall
         end
 
         private
-
-        # A topic that is read without a group has one reader.
-        def with_members(topics, multiplexed)
-          topics.map { |topic| topic.assigned ? topic : topic.with(multiplexing: multiplexed.fetch(topic.group, Multiplexing::NONE)) }
-        end
 
         def notes(topic, plan)
           [*(topic.multiplexing if topic.consumed? && !topic.multiplexing.single?), *("decoded by: #{plan}" if plan && topic.deserializer),

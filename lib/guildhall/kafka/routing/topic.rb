@@ -11,7 +11,7 @@ module Guildhall
       Rules = Settings::Rules
       private_constant :Rules
 
-      # What becomes of messages that a consumer keeps failing on. own: the framework has named the topic, and creates it.
+      # The policy for messages that a consumer keeps failing on. own: the framework has named the topic, and creates it.
       DeadLetterPolicy = Settings.value({own: false}) do
         setting :topic, nil, Rules::TOPIC_NAME.or(false), "where the message goes; false: it is skipped"
         setting :max_retries, nil, OptionRules.integer(0..),
@@ -49,8 +49,8 @@ module Guildhall
         def non_retryable?(error) = non_retryable.any? { |klass| error.is_a?(klass) }
       end
 
-      # Where messages go that a consumer has failed on, before they become dead letters. step: how many of the topics a message of
-      # this route has passed; 0: it is in its own topic.
+      # The topics that a message passes after its consumer has failed on it, before it becomes a dead letter. source: its own topic; step:
+      # how many of the topics the messages of this route have passed; 0: it is the route of their own topic.
       RetryTopics = Settings.value({source: nil, step: 0}) do
         setting :delays, nil, Rules::ASCENDING_SECONDS, "seconds, one number for each topic", written: %w[retry_topics SECONDS…]
         setting :prefix, nil, Rules::TOPIC_PREFIX.or(nil), "of the topics' names; nil: \"TOPIC.GROUP.retry\". A pattern needs one"
@@ -79,20 +79,20 @@ module Guildhall
           "takes the partitioner's answer, returns which virtual partition it is"
       end
 
-      # What waits where a message fails, and how much of a partition may wait.
+      # The order of messages: what waits where one of them fails, and how much of a partition may wait.
       Ordering = Settings.value do
         setting :by, nil, Rules::KEY, "`:key`", written: %w[ordering BY]
         setting :max_parked_keys, 100, Rules::COUNT, "of a partition: when that many keys wait, it rests"
         setting :max_parked_messages, 1_000, Rules::COUNT, "of a partition: when that many messages wait, it rests"
       end
 
-      # What decides about messages before the consumer sees them: a class, of which each partition has an instance of its own, or
-      # an object with `call`, which all partitions share.
+      # Decides about messages before the consumer sees them: a class, of which each partition has an instance of its own, or an object with
+      # `call`, which all partitions share.
       Filter = Data.define(:name, :source, :arguments) do
         def build = source.is_a?(Class) ? source.new(**arguments) : source
       end
 
-      # How many members of a consumer group one process has: always as many, or between two numbers, as the lag says.
+      # The number of members of a consumer group in one process: a fixed one, or between two numbers, as the lag says.
       Multiplexing = Settings.value do
         setting :size, nil, nil, "an Integer; or a Range: the lag decides, never more than the process has partitions",
           written: %w[multiplexing SIZE]
@@ -137,7 +137,7 @@ module Guildhall
         # @return [Boolean] whether their number changes with the lag
         def elastic? = maximum > minimum
 
-        # @return [Boolean] whether there is one member, as there is unless something else was set
+        # @return [Boolean] whether there is never more than one
         def single? = maximum == 1
 
         def to_s = elastic? ? "#{minimum} to #{maximum} members" : "#{maximum} member#{"s" unless single?}"
@@ -234,13 +234,14 @@ module Guildhall
         # @return [Boolean] whether messages of another topic come here, after its consumer has failed on them
         def retry_topic? = !retry_topics.nil? && retry_topics.step.positive?
 
-        # @return [String, nil] how the names of the topics begin that messages wait in, of which this is one; nil: it is none
+        # @return [String, nil] of a topic that messages wait in: the prefix of its name, which all such topics of its source share; nil: it
+        #   is another topic
         def waiting_prefix = delay_tiers&.prefix || (retry_topics.prefix if retry_topic?)
 
-        # @return [Array<String>] names by which it is chosen: its own, and that of the topic whose retries it has
+        # @return [Array<String>] names that choose it: its own, and that of the topic whose retries it has
         def names = [to_s, *retry_topics&.source].uniq
 
-        # @return [Array<String>] topics with which it is chosen: messages of theirs wait here
+        # @return [Array<String>] topics that choose it too: their messages wait here
         def serves = delay_tiers ? delay_tiers.serves : [].freeze
 
         # @return [Boolean] whether its consumers have an `initialized`, which may seek
@@ -263,7 +264,7 @@ module Guildhall
 
         def to_s = pattern? ? name.inspect : name
 
-        # @return [Array<String>] what `guildhall routes` says of settings that differ from the default
+        # @return [Array<String>] notes of `guildhall routes` on settings that differ from the default
         def notes
           self.class.settings.filter_map do |setting|
             value = public_send(setting.name)

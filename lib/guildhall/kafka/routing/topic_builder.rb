@@ -9,7 +9,7 @@ module Guildhall
   module Kafka
     module Routing
       # The block of `topic "name" do … end`: each method is a setting. {Topic} and {Filtering::BUILT_IN} declare them, and a method for
-      # each is generated. The methods that are written out take other arguments, or do more than to keep them.
+      # each is generated. The methods below take other arguments, or do more than to keep them.
       class TopicBuilder < Builder
         # Settings that are keywords of a method, by that method: `deserializing parallel:`.
         KEYWORDS = Topic.settings.select(&:keyword?).group_by { |setting| setting.written.first }.freeze
@@ -133,7 +133,7 @@ module Guildhall
           @settings[:filters] = [*@settings[:filters], Filter.new(name:, source:, arguments: arguments.freeze)].freeze
         end
 
-        # For routes that should have one: unless the block, or `defaults`, has said something else.
+        # Adds a dead letter queue, unless the block, or `defaults`, has said something else.
         def dead_letter_queue_of_its_own
           return if @settings[:dead_letter_queue] || @without_dead_letters || @settings[:delivery] == :at_most_once
 

@@ -6,10 +6,10 @@ require_relative "topic"
 module Guildhall
   module Kafka
     module Routing
-      # Everything that can be wrong with one topic's settings: each by itself, as its rule says, and those that exclude each other, or mean
-      # nothing together.
+      # Finds everything that is wrong with one topic's settings: each by itself, as its rule says, and those that exclude each other, or
+      # mean nothing together.
       class TopicChecks
-        # What one topic cannot set for itself, and where it is set: librdkafka's name => the place.
+        # Settings of librdkafka that one topic cannot have for itself => where the application sets them.
         APPLICATIONS = {"bootstrap.servers" => "config.kafka", "metadata.broker.list" => "config.kafka",
                         "group.id" => 'consumer_group "name" do … end', "client.id" => "config.client_id"}.freeze
         # Pairs that no route may have => why.
@@ -118,7 +118,7 @@ module Guildhall
           check_arity("filter", source, 1)
         end
 
-        # What `new` and `call` would raise for each partition.
+        # Otherwise `new` and `call` would raise for each partition.
         def check_filter_class(source, given)
           return report("filter #{source} has no method call") unless source.method_defined?(:call)
 

@@ -35,7 +35,9 @@ class KafkaLoggingRepeatFilterTest < GuildhallTest
 
   private
 
-  def repeats(pause) = Guildhall::Kafka::Logging::LibrdkafkaLog::RepeatFilter.new(pause, clock: -> { @now })
+  def repeats(pause) = Guildhall::Kafka::Logging::LibrdkafkaLog::RepeatFilter.new(pause, clock: self)
+
+  def now = @now
 
   def after(seconds)
     @now += seconds

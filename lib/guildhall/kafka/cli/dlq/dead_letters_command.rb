@@ -6,7 +6,7 @@ module Guildhall
   module Kafka
     module CLI
       class Dlq < Guildhall::CLI::Command
-        # What both commands have in common: which dead letters are meant.
+        # The base of both commands: options that select dead letters.
         class DeadLettersCommand < ApplicationCommand
           def self.command_name = "dlq #{super}"
 
@@ -31,7 +31,7 @@ module Guildhall
             raise Guildhall::ArgumentError, "unexpected argument: #{argument}; to name a dead letter topic: --topic #{argument} #{see_help}"
           end
 
-          # A topic that cannot be queried does not keep others from their turn.
+          # If a topic cannot be queried, the others are, all the same.
           # @return [Integer] the exit status
           def each_topic
             names = topics
