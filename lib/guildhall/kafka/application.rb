@@ -103,7 +103,7 @@ module Guildhall
 
       # Checks all that {#start} and `guildhall server` check; nothing is left running.
       # @param selection [Hash{Symbol=>Array<String>, nil}] as for {#start}
-      # @return [Hash{Routing::Topic=>DecodingStrategy}] who decodes which of the consumed topics
+      # @return [Hash{Routing::Topic=>Decoding}] who decodes which of the consumed topics
       # @raise [ConfigurationError] listing every error
       def check!(**selection)
         routed = validate!

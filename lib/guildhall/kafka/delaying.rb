@@ -152,7 +152,7 @@ module Guildhall
         def forwarded(message, now)
           content = {payload: message.raw_payload, key: message.raw_key}
           left = (DelayHeaders.due(message) || 0) - now
-          return {topic: topic.delay_tiers.topic(left), **content, headers: message.raw_headers} if left.positive?
+          return {topic: topic.delay_topics.topic(left), **content, headers: message.raw_headers} if left.positive?
 
           target = DelayHeaders.target(message) or
             return UnaddressedError.new("#{message.inspect} has no header that says where it goes")

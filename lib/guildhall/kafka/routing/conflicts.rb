@@ -95,9 +95,9 @@ module Guildhall
           if (maker = maker_of(topic))
             made << Made.new(name: topic.name, maker:, route: topic, source: nil)
           end
-          if topic.delay_tiers
+          if topic.delay_topics
             maker = "for dead letters of the delay topics of group #{topic.group}"
-            made << Made.new(name: topic.delay_tiers.dead_letters, maker:, route: nil, source: topic)
+            made << Made.new(name: topic.delay_topics.dead_letters, maker:, route: nil, source: topic)
           end
           if topic.dead_letter_queue&.own
             made << Made.new(name: topic.dead_letter_queue.topic, maker: "for dead letters of #{topic}", route: nil, source: topic)
@@ -106,7 +106,7 @@ module Guildhall
         end
 
         def maker_of(topic)
-          if topic.delay_tiers then "a delay topic of group #{topic.group}"
+          if topic.delay_topics then "a delay topic of group #{topic.group}"
           elsif topic.scheduled_tasks then "the schedule of group #{topic.group}"
           elsif topic.waiting_prefix then "a retry topic of #{topic.retry_topics.source} in group #{topic.group}"
           end

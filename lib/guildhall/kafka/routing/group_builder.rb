@@ -44,9 +44,9 @@ module Guildhall
           return self if @delayed.wanted.empty?
 
           group = @delayed.groups.first
-          add_delay_topics(group) if group && @topics.none?(&:delay_tiers)
+          add_delay_topics(group) if group && @topics.none?(&:delay_topics)
           serves = @delayed.wanted.values.flatten.uniq.freeze
-          @topics.map! { |topic| topic.delay_tiers ? topic.with(delay_tiers: topic.delay_tiers.with(serves:)) : topic }
+          @topics.map! { |topic| topic.delay_topics ? topic.with(delay_topics: topic.delay_topics.with(serves:)) : topic }
           self
         end
 
@@ -141,7 +141,7 @@ module Guildhall
           builder.consumer(Delaying::Forwarder)
           builder.initial_offset("earliest")
           builder.dead_letter_queue(topic: delay_topics.dead_letters)
-          builder.build.with(delay_tiers: delay_topics, filters: [due].freeze)
+          builder.build.with(delay_topics:, filters: [due].freeze)
         end
       end
 

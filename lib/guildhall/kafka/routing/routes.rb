@@ -45,25 +45,26 @@ module Guildhall
         def latest_topics = @latest_topics || topics
 
         # @return [Delaying::DelayTopics, nil] those that messages of `produce_later` wait in; nil: the routes have none
-        def delay_topics = latest_topics.filter_map(&:delay_tiers).first
+        def delay_topics = latest_topics.filter_map(&:delay_topics).first
 
         # @return [String] a table for people
         def to_s = table(topics)
 
-        # @param decoded [Hash{Topic=>DecodingStrategy, nil}] who decodes them
+        # @param decodings [Hash{Topic=>Decoding}] how their payloads are decoded
         # @return [String] a table for people
-        def table(topics, decoded = {})
+        def table(topics, decodings = {})
           rows = topics.map do |topic|
-            [topic.group, topic.to_s, topic.consumer&.to_s || "(produced to)", notes(topic, decoded[topic])]
+            [topic.group, topic.to_s, topic.consumer&.to_s || "(produced to)", notes(topic, decodings[topic])]
           end
           TextTable.lines([["GROUP", "TOPIC", "CONSUMER", ""], *rows]).join("\n")
         end
 
         private
 
-        def notes(topic, plan)
-          [*(topic.multiplexing if topic.consumed? && !topic.multiplexing.single?), *("decoded by: #{plan}" if plan && topic.deserializer),
-           *topic.notes, *("#{topic.scheduled_tasks.size} scheduled tasks" if topic.scheduled_tasks)].join(", ")
+        def notes(topic, decoding)
+          [*(topic.multiplexing if topic.consumed? && !topic.multiplexing.single?),
+           *("decoded by: #{decoding}" if decoding && topic.deserializer), *topic.notes,
+           *("#{topic.scheduled_tasks.size} scheduled tasks" if topic.scheduled_tasks)].join(", ")
         end
       end
     end

@@ -146,7 +146,7 @@ module Guildhall
       # How one topic, or every topic that matches a pattern, is consumed: what its route says, and what follows from other routes. Frozen.
       #
       # The settings are declared here, and {TopicBuilder} has a method for each: see CONTRIBUTING, "Add a setting to a route".
-      Topic = Settings.value({name: nil, group: nil, excluded: [].freeze, delay_tiers: nil, scheduled_tasks: nil,
+      Topic = Settings.value({name: nil, group: nil, excluded: [].freeze, delay_topics: nil, scheduled_tasks: nil,
                               multiplexing: Multiplexing::NONE}) do
         setting :consumer, nil, nil, "a subclass of `Guildhall::Kafka::Consumer`; one instance handles one partition"
         setting :deserializer, nil, Rules::DESERIALIZER,
@@ -236,13 +236,13 @@ module Guildhall
 
         # @return [String, nil] of a topic that messages wait in: the prefix of its name, which all such topics of its source share; nil: it
         #   is another topic
-        def waiting_prefix = delay_tiers&.prefix || (retry_topics.prefix if retry_topic?)
+        def waiting_prefix = delay_topics&.prefix || (retry_topics.prefix if retry_topic?)
 
         # @return [Array<String>] names that choose it: its own, and that of the topic whose retries it has
         def names = [to_s, *retry_topics&.source].uniq
 
         # @return [Array<String>] topics that choose it too: their messages wait here
-        def serves = delay_tiers ? delay_tiers.serves : [].freeze
+        def serves = delay_topics ? delay_topics.serves : [].freeze
 
         # @return [Boolean] whether its consumers have an `initialized`, which may seek
         def may_seek_at_first? = consumed? && consumer.instance_method(:initialized).owner != Consumer

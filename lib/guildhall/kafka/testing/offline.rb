@@ -185,7 +185,7 @@ module Guildhall
           def initialize(topic, application, config:, timer: Timer.new, steps: [])
             @application = application
             @config = config
-            @plan = DecodingStrategy.new(topic.with(parallel: false)) # payloads are decoded when they are read
+            @decoding = Decoding.new(topic.with(parallel: false)) # payloads are decoded when they are read
             @steps = steps
             @producer = Producer.new(steps)
             @backpressure = Kafka::Runtime::Backpressure.new(config, [topic])
@@ -195,7 +195,7 @@ module Guildhall
             @contention = Kafka::Runtime::Contention.new
           end
 
-          def decoding(_topic) = @plan
+          def decoding(_topic) = @decoding
           def transactional_producer(_id) = TransactionalProducer.new(@steps, @producer)
           def in_background = yield
           def abandon(_handle) = nil
