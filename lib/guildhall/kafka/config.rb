@@ -157,16 +157,13 @@ module Guildhall
       private
 
       def validate_kafka(problems)
-        problems.add('kafka needs "bootstrap.servers"') unless bootstrap_servers?
+        servers = @kafka.transform_keys(&:to_s).values_at("bootstrap.servers", "metadata.broker.list")
+        problems.add('kafka needs "bootstrap.servers"') if servers.all? { |value| value.to_s.empty? }
         LibrdkafkaSettings.validate(@kafka, problems)
         group = @kafka[:"group.id"] || @kafka["group.id"]
         return if group.nil? || @group_id.nil? || group == @group_id
 
         problems.add("group_id (#{@group_id}) and kafka group.id (#{group}) differ: set one of them")
-      end
-
-      def bootstrap_servers?
-        @kafka.any? { |name, value| %w[bootstrap.servers metadata.broker.list].include?(name.to_s) && !value.to_s.empty? }
       end
 
       # Collects everything that is wrong with settings and routes, so that all of it is reported at once.

@@ -40,7 +40,9 @@ module Guildhall
         end
 
         def run
-          report("is not a valid topic name: letters, digits, '.', '_' and '-' only, 249 at most") unless name?
+          if !@topic.pattern? && Settings::Rules::TOPIC_NAME.problem(@topic.name)
+            report("is not a valid topic name: letters, digits, '.', '_' and '-' only, 249 at most")
+          end
           check_consumer
           Topic.settings.problems(@topic.to_h).each { |problem| report(problem) }
           check_exclusive
@@ -52,8 +54,6 @@ module Guildhall
         end
 
         private
-
-        def name? = @topic.pattern? || Settings::Rules::TOPIC_NAME.problem(@topic.name).nil?
 
         def check_consumer
           consumer = @topic.consumer
