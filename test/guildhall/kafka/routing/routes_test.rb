@@ -2,6 +2,7 @@
 
 require "test_helper"
 require "guildhall/kafka"
+require "waterdrop" # before another test starts a Ractor
 
 # How often the blocks of the routes are evaluated: they are the application's code.
 class KafkaRoutesTest < GuildhallTest
