@@ -117,7 +117,7 @@ class KafkaPartition
   # @param settings [Hash] of the application
   # @yield the route, as in `topic "t" do … end`
   def initialize(consumer, client: Client.new, transactional_producers: nil, **settings, &route)
-    errors = Guildhall::Kafka::Config::Errors.new
+    errors = Guildhall::Kafka::Config::Problems.new
     builder = Guildhall::Kafka::Routing::TopicBuilder.new("t", "group", errors)
     builder.consumer(consumer)
     builder.instance_eval(&route) if route

@@ -3,7 +3,7 @@
 require "guildhall/kafka/decoding"
 require_relative "plain_record"
 
-# Records that no broker has sent, and the decoding strategy of a route.
+# Records that no broker has sent, and the decoding of a route.
 module KafkaRecords
   private
 
@@ -17,14 +17,14 @@ module KafkaRecords
 
   # @return [Guildhall::Kafka::Routing::Topic]
   def route(&settings)
-    builder = Guildhall::Kafka::Routing::TopicBuilder.new("t", "g", Guildhall::Kafka::Config::Errors.new)
+    builder = Guildhall::Kafka::Routing::TopicBuilder.new("t", "g", Guildhall::Kafka::Config::Problems.new)
     builder.instance_eval(&settings) if settings
     builder.build
   end
 
-  # @return [Guildhall::Kafka::DecodingStrategy]
-  def plan(pool = nil, runners: nil, **options, &settings)
-    Guildhall::Kafka::DecodingStrategy.new(route(&settings), runners, **options) { pool || flunk("nobody needs a pool") }
+  # @return [Guildhall::Kafka::Decoding]
+  def decoding(pool = nil, runners: nil, **options, &settings)
+    Guildhall::Kafka::Decoding.new(route(&settings), runners, **options) { pool || flunk("nobody needs a pool") }
   end
 
   def with_pool(**settings)

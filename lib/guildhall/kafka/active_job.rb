@@ -61,8 +61,8 @@ module Guildhall
         #   the other
         # @yield further settings of each topic, as in `topic`; `dead_letter_queue false`: what fails is retried for ever
         def active_job_topic(*names, parallel: true, &settings)
-          @errors.add("active_job_topic needs the name of a queue") if names.empty?
-          wrong = PARALLEL.problem(parallel) and @errors.add("active_job_topic: parallel #{wrong}")
+          report("active_job_topic needs the name of a queue") if names.empty?
+          wrong = PARALLEL.problem(parallel) and report("active_job_topic: parallel #{wrong}")
           names.each do |name|
             topic(name) do
               consumer Consumer

@@ -91,8 +91,8 @@ module Guildhall
         @lock = Mutex.new
         @changed = ConditionVariable.new
         @state = :initialized
-        @advisers = []
-        @runtime = @routed = @own_pool = @on_failure = @stopper = @reloading = @collector = @at_exit = @workers = nil
+        @advisers = @on_failure = []
+        @runtime = @routed = @own_pool = @stopper = @reloading = @collector = @at_exit = @workers = nil
       end
 
       # Checks settings and routes; nothing is started.
@@ -103,7 +103,7 @@ module Guildhall
 
       # Checks all that {#start} and `guildhall server` check; nothing is left running.
       # @param selection [Hash{Symbol=>Array<String>, nil}] as for {#start}
-      # @return [Hash{Routing::Topic=>DecodingStrategy}] who decodes which of the consumed topics
+      # @return [Hash{Routing::Topic=>Decoding}] who decodes which of the consumed topics
       # @raise [ConfigurationError] listing every error
       def check!(**selection)
         routed = validate!
@@ -196,13 +196,14 @@ module Guildhall
       # @return [Reachability::Registries, nil] nil before the start
       def registries = @runtime&.registries
 
-      # The block is called, in a thread that must not wait for long, when a group cannot be consumed any more: see {#failure}.
+      # The block is called, in a thread that must not wait for long, when a group cannot be consumed any more: see {#failure}. Several
+      # blocks are called in turn; an `error.occurred` event reports what one of them raises.
       def on_failure(&block)
-        @on_failure = block
+        @on_failure += [block]
       end
 
       # @!visibility private
-      def failed = @on_failure&.call
+      def failed = @on_failure.each { |block| ErrorBoundary.run(->(raised) { error(raised, "on_failure") }) { block.call } }
 
       # The block is asked for the class of a consumer before each of its calls: where code is reloaded, the class that the route
       # has is an old one. A consumer of another class is replaced, and its `shutdown` is called.
@@ -276,7 +277,7 @@ module Guildhall
 
       # They are loaded here, before there is a Ractor.
       def validate_gems(topics)
-        Config::Errors.new.tap { |errors| Producing::Producer.validate(topics, errors, loaded: true) }.raise!
+        Config::Problems.new.tap { |problems| Producing::Producer.validate(topics, problems, loaded: true) }.raise!
       end
 
       # The only writer of the state.

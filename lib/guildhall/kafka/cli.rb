@@ -13,7 +13,7 @@ module Guildhall
     module CLI
       def self.commands = [Server, Swarm, Routes, Lag, Keys, Dlq, Schedule, Metrics]
 
-      # `guildhall routes`: prints what is consumed by whom.
+      # `guildhall routes`: prints groups, topics and consumers.
       class Routes < ApplicationCommand
         # (see Guildhall::CLI::Command.summary)
         def self.summary = "Check the application's settings and routes; print its consumer groups, topics and consumers"
@@ -27,20 +27,23 @@ module Guildhall
 
         # Whatever the server would refuse is an error here; what it would only warn of is a warning.
         def perform
-          plans = Kafka.application.check!
+          decodings = Kafka.application.check!
           Kafka.application.advice.each { |message| @err.puts("guildhall: warning: #{message}") }
-          topics = Kafka.routes.topics
-          decoded = topics.to_h { |topic| [topic, plans.find { |one, _| one.group == topic.group && one.name == topic.name }&.last] }
-          @options[:json] ? topics.each { |topic| print_json(data(topic, decoded[topic])) } : @out.puts(Kafka.routes.table(topics, decoded))
+          topics = Kafka.routes.latest_topics
+          if @options[:json]
+            topics.each { |topic| print_json(data(topic, decodings[topic])) }
+          else
+            @out.puts(Kafka.routes.table(topics, decodings))
+          end
           nil
         end
 
-        def data(topic, plan)
-          {**topic.summary, "decoded_by" => plan&.place&.to_s, "not_on_workers" => plan&.reason}
+        def data(topic, decoding)
+          {**topic.summary, "decoded_by" => decoding&.place&.to_s, "not_on_workers" => decoding&.reason}
         end
       end
 
-      # `guildhall metrics`: what there is to watch, and dashboards for it.
+      # `guildhall metrics`: prints the list of metrics, and dashboards for them.
       class Metrics < Guildhall::CLI::Command
         # (see Guildhall::CLI::Command.summary)
         def self.summary = "Print the list of metrics, or a dashboard of them for Grafana or Datadog"

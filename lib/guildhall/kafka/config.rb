@@ -2,6 +2,7 @@
 
 require "guildhall/option_rules"
 require_relative "config/librdkafka_settings"
+require_relative "partition/backoff"
 require_relative "settings/rules"
 require_relative "settings/table"
 
@@ -16,7 +17,7 @@ module Guildhall
       include OptionRules::Assigned
 
       # @param expected [String] with its article
-      # @param missing [Hash{Symbol=>Object}] what counts for keys that are not there
+      # @param missing [Hash{Symbol=>Object}] the values of keys that are not there
       def self.hash_of(expected, missing, **rules)
         Ractor.make_shareable(missing)
         own = OptionRules.new("setting", **rules)
@@ -35,7 +36,7 @@ module Guildhall
       HEALTH = hash_of("a Hash with port: and perhaps host:", {port: nil},
         port: OptionRules.integer(0..65_535), host: OptionRules.kind("a String", String))
       ERROR_REPORTS = hash_of("a Hash: {messages: true}", {messages: false}, messages: Rules::BOOLEAN)
-      LOGGER = OptionRules.object("a Logger", :add, :debug, :info, :error, :level) # what is called of it
+      LOGGER = OptionRules.object("a Logger", :add, :debug, :info, :error, :level) # the methods that are called
       private_constant :Rules, :CALLABLES, :RECORDERS, :HEALTH, :ERROR_REPORTS, :LOGGER
 
       setting :kafka, {}, LibrdkafkaSettings::RULE,
@@ -112,9 +113,7 @@ module Guildhall
       end
 
       # @return [Boolean] whether {#logger} was set, if only to nil
-      def logger_given?
-        @logger_given
-      end
+      def logger_given? = @logger_given
 
       # (see #group_id=)
       def group_id
@@ -127,58 +126,48 @@ module Guildhall
       # @return [Boolean] whether messages of errors are shown in full: see {#error_reports}
       def messages_of_errors? = @error_reports.is_a?(Hash) && @error_reports[:messages] == true
 
-      # Finds every error.
-      def validate(errors)
-        errors.add(*setting_errors(RULES))
-        validate_pauses(errors)
-        validate_kafka(errors) if @kafka.is_a?(Hash)
-        LibrdkafkaSettings.validate(@producer, errors, "producer") if @producer.is_a?(Hash)
+      # Adds everything that is wrong.
+      def validate(problems)
+        problems.add(*setting_errors(RULES))
+        problems.add(*Partition::Backoff.new(self).problem)
+        validate_kafka(problems) if @kafka.is_a?(Hash)
+        LibrdkafkaSettings.validate(@producer, problems, "producer") if @producer.is_a?(Hash)
       end
 
       # @raise [ConfigurationError] listing every error
       def validate!
-        errors = Errors.new
-        validate(errors)
-        errors.raise!
+        problems = Problems.new
+        validate(problems)
+        problems.raise!
       end
 
       # @return [String] without values, for some of them are secret
-      def inspect
-        "#<#{self.class} of group #{group_id}>"
-      end
+      def inspect = "#<#{self.class} of group #{group_id}>"
 
       def freeze
-        @kafka = Secrets.hide(librdkafka).freeze
-        @producer = Secrets.hide(@producer.transform_keys(&:to_sym)).freeze
-        @middleware = @middleware.dup.freeze
-        @metrics = @metrics.dup.freeze
-        @error_reports = @error_reports.dup.freeze
+        @kafka = Secrets.hide(librdkafka)
+        @producer = Secrets.hide(@producer.transform_keys(&:to_sym))
+        instance_variables.each do |name|
+          value = instance_variable_get(name)
+          instance_variable_set(name, value.dup.freeze) if value.is_a?(Array) || value.is_a?(Hash)
+        end
         super
       end
 
       private
 
-      def validate_pauses(errors)
-        return unless [@pause_timeout, @pause_max_timeout].all?(Numeric) && @pause_timeout > @pause_max_timeout
-
-        errors.add("pause_timeout (#{@pause_timeout} s) must not be longer than pause_max_timeout (#{@pause_max_timeout} s)")
-      end
-
-      def validate_kafka(errors)
-        errors.add('kafka needs "bootstrap.servers"') unless bootstrap_servers?
-        LibrdkafkaSettings.validate(@kafka, errors)
+      def validate_kafka(problems)
+        servers = @kafka.transform_keys(&:to_s).values_at("bootstrap.servers", "metadata.broker.list")
+        problems.add('kafka needs "bootstrap.servers"') if servers.all? { |value| value.to_s.empty? }
+        LibrdkafkaSettings.validate(@kafka, problems)
         group = @kafka[:"group.id"] || @kafka["group.id"]
         return if group.nil? || @group_id.nil? || group == @group_id
 
-        errors.add("group_id (#{@group_id}) and kafka group.id (#{group}) differ: set one of them")
+        problems.add("group_id (#{@group_id}) and kafka group.id (#{group}) differ: set one of them")
       end
 
-      def bootstrap_servers?
-        @kafka.any? { |name, value| %w[bootstrap.servers metadata.broker.list].include?(name.to_s) && !value.to_s.empty? }
-      end
-
-      # Collects what is wrong with settings and routes, so that all of it is reported at once.
-      class Errors
+      # Collects everything that is wrong with settings and routes, so that all of it is reported at once.
+      class Problems
         def initialize
           @messages = []
         end
@@ -187,13 +176,11 @@ module Guildhall
           @messages |= messages
         end
 
-        def any? = @messages.any?
-
         def to_a = @messages.dup
 
-        # @raise [ConfigurationError] listing all of them, when there are some
+        # @raise [ConfigurationError] listing all problems, if there are any
         def raise!
-          return unless any?
+          return if @messages.empty?
 
           noun = @messages.size == 1 ? "error" : "errors"
           raise ConfigurationError, "#{@messages.size} #{noun} in the configuration of Kafka:\n" +

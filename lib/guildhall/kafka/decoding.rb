@@ -11,7 +11,7 @@ require "guildhall/pool/backlog_comparison"
 
 module Guildhall
   module Kafka
-    # Where the payloads of one topic are decoded. This class alone decides it, once, when the application starts:
+    # Decodes the payloads of one topic. Only this class chooses the place, once, when the application starts:
     #
     # - `:none`: there is no deserializer; the payload is the bytes.
     # - `:in_reader`: the codec has a native decoder, which the reader runs while it reads, without the GVL. Stages
@@ -19,8 +19,8 @@ module Guildhall
     # - `:in_pool`: batches are dispatched to the pool as they are read; {Pool::BacklogComparison} and the pool find out whether
     #   workers pay.
     # - `:on_access`: in the thread that asks for the payload.
-    class DecodingStrategy
-      # For so long a codec's `prepare` that has failed is not called again: batches that wait must not keep runners busy with a
+    class Decoding
+      # A codec's `prepare` that has failed is not called again for this long: otherwise waiting batches would keep runners busy with a
       # registry that does not answer.
       PREPARE_PAUSE_SECONDS = 5
       private_constant :PREPARE_PAUSE_SECONDS
@@ -39,7 +39,7 @@ module Guildhall
       attr_reader :place
       # @return [Symbol, nil] what a pipeline calls the decoding
       attr_reader :stage
-      # @return [String, nil] why workers decode nothing of it; nil: they do, or nothing is left for them
+      # @return [String, nil] why workers do not decode; nil: they do, or nothing is left for them
       attr_reader :reason
 
       # @param runners [Runtime::Runners, nil] prepare batches that need it; nil: the thread that reads a payload does
@@ -69,7 +69,7 @@ module Guildhall
         end
       end
 
-      # Whether there is a pipeline that workers would run, if they could.
+      # Whether the route has a pipeline that workers cannot run.
       def refused? = @refused == true && @task.is_a?(Pipeline)
 
       # @return [Codec, nil] what the reader is to decode with
@@ -78,10 +78,10 @@ module Guildhall
       # Whether payloads may be left out.
       def filtering? = @filtering
 
-      # Whether the reader's documents are the payloads.
+      # Whether the documents that the reader makes are the payloads.
       def complete? = @rest.nil?
 
-      # Takes a batch that was read. Does not block.
+      # Begins to decode a batch that was read. Does not block.
       # @param source [Object] whose batches take turns with other sources' in the pool
       # @param documents [Array<Object, nil>, nil] what the reader has decoded of each; nil: it has not tried
       def begin(records, source, documents = nil)
@@ -153,7 +153,7 @@ module Guildhall
 
       def because = @reason && " (#{@reason})"
 
-      # Loads what the task names here, because a worker would have to wait for it. The empty batch starts no worker; it
+      # Loads the constants that the task names here, because a worker would have to wait for them. The empty batch starts no worker; it
       # finds out whether workers can run the task.
       def join(pool)
         codec = @task.is_a?(Pipeline) ? @task.decoder || @task.stages.first.callable : @task
@@ -172,7 +172,7 @@ module Guildhall
         @place = on_access(findings(error))
       end
 
-      # What keeps workers from running the task, in short.
+      # @return [String] why workers cannot run the task, in short
       def findings(error)
         all = error.is_a?(IsolationError) ? error.findings : []
         return error.message.split(" nowhere: ", 2).last if all.empty?
@@ -202,8 +202,8 @@ module Guildhall
 
       def may_prepare? = @prepare_failed_at.nil? || Clock.now - @prepare_failed_at >= PREPARE_PAUSE_SECONDS
 
-      # Lets a codec do what it cannot do in a worker (fetch the schemas that a batch names, say) before the batch is dispatched. That
-      # is the application's code: a runner calls it, never the listener. Where it fails, the thread that asks for a payload decodes it.
+      # Before a batch is dispatched, its codec may need something that no worker can get, such as the schemas that the batch names. This
+      # is the application's code: a runner calls it, never the listener. If it fails, the thread that asks for a payload decodes it.
       def prepare(records)
         Callable.prepare(@preparing, records.map(&:raw_payload), records)
         prepared = true
@@ -237,14 +237,14 @@ module Guildhall
         def again = @payloads.again
       end
 
-      # (see DecodingStrategy#begin)
-      def initialize(strategy, records, source, documents = nil)
-        @strategy = strategy
+      # (see Decoding#begin)
+      def initialize(decoding, records, source, documents = nil)
+        @decoding = decoding
         @records = records
         @source = source
         @documents = documents
-        @values = documents && strategy.complete? ? documents : Array.new(records.size)
-        @undispatched = strategy.place == :in_pool
+        @values = documents && decoding.complete? ? documents : Array.new(records.size)
+        @undispatched = decoding.place == :in_pool
         @lock = Mutex.new if @undispatched
         @future = @meter = @outcomes = @places = nil
         @again = false
@@ -270,7 +270,7 @@ module Guildhall
       end
 
       # Whether payloads may be left out.
-      def filtering? = @strategy.filtering?
+      def filtering? = @decoding.filtering?
 
       # Before another attempt: what failed is decoded again when it is read, unless it would end another thread.
       def again
@@ -283,7 +283,7 @@ module Guildhall
         @lock.synchronize do
           next unless @undispatched
 
-          @future, @meter = @strategy.dispatch(without_tombstones, @source)
+          @future, @meter = @decoding.dispatch(without_tombstones, @source)
           @undispatched = false
         end
       end
@@ -307,7 +307,7 @@ module Guildhall
         repeat?(value) ? compute(index, record) : value
       end
 
-      # Runs in one go what the pool has left to the thread that asks: asking for one payload after the other costs more.
+      # If the pool has left the batch to the thread that asks, it decodes all of it in one go: payload by payload costs more.
       def outcomes
         run if @undispatched
         @outcomes ||= @future && (@future.deferred? ? @future.results : @future)
@@ -318,7 +318,7 @@ module Guildhall
       end
 
       def compute(index, record)
-        value = @documents && !record.deferred? ? read(index, record) : @strategy.decode(record)
+        value = @documents && !record.deferred? ? read(index, record) : @decoding.decode(record)
         ended = true
         value
       rescue SignalException, ::Timeout::ExitException
@@ -333,7 +333,7 @@ module Guildhall
       # The reader has tried to decode it.
       def read(index, record)
         error = record.decode_error
-        error ? Failure.of(error, index, @strategy.stage) : @strategy.finish(@documents[index], record)
+        error ? Failure.of(error, index, @decoding.stage) : @decoding.finish(@documents[index], record)
       end
     end
   end

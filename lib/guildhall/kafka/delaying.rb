@@ -10,8 +10,8 @@ module Guildhall
     # delay topic, with {DelayHeaders} of its own; there the {DueFilter} holds it back, and then the {Forwarder} sends it to the next
     # delay topic, or to its own topic when its time has come.
     module Delaying
-      # The delay topics of a group. In each of them messages wait for the same time, so that the first one is always the next
-      # one; a message goes from one to the other until its time has come. Shareable.
+      # The delay topics of a group. In each topic messages wait equally long, so that the first one is always due next; a message goes
+      # from topic to topic until its time has come. Shareable.
       DelayTopics = Data.define(:prefix, :delays, :serves) do
         # @!attribute [r] prefix
         #   @return [String] how the topics' names begin
@@ -25,7 +25,7 @@ module Guildhall
         # @param delay [Numeric] one of {#delays}
         def name(delay) = "#{prefix}.#{delay}"
 
-        # The topic for what cannot be sent on.
+        # The topic for messages that cannot be sent on.
         def dead_letters = "#{prefix}.dead"
 
         # @param seconds [Numeric] that a message has to wait
@@ -66,7 +66,7 @@ module Guildhall
 
       # Extends the application's producer.
       module DelayedProducing
-        # Numbers below, in 2001, are taken for seconds from now on, and those above, in the year 5138, for milliseconds.
+        # A number below (before September 2001) is taken for seconds from now on, a number above (after the year 5138) for milliseconds.
         SECONDS = 1_000_000_000..100_000_000_000
         RULES = OptionRules.new(
           at: OptionRules.rule("a Time or seconds since 1970") { |at| at.is_a?(Time) || DelayedProducing.problem(at) }
@@ -85,8 +85,8 @@ module Guildhall
         end
 
         # @!visibility private
-        # @param delay_tiers [#call] returns the {DelayTopics} of the routes, or nil
-        attr_writer :delay_tiers
+        # @param delay_topics [#call] returns the {DelayTopics} of the routes, or nil
+        attr_writer :delay_topics
 
         # Produces a message that reaches its topic at a given time, by way of the delay topics of the routes. Blocks until a broker has it.
         # It arrives within a second of its time, plus the time that polling takes; the processes that consume the delay topics have to run
@@ -99,7 +99,7 @@ module Guildhall
         # @raise [Guildhall::ArgumentError] where the routes have no delay topics, and for a time that can only be meant otherwise
         # @raise as `produce_sync`
         def produce_later(at:, topic:, payload:, key: nil, headers: {}, partition: nil)
-          delay_topics = @delay_tiers.call or
+          delay_topics = @delay_topics.call or
             raise Guildhall::ArgumentError, "produce_later needs delay topics: add `delay_topics` to the routes"
           RULES.check!({at:}, owner: "produce_later")
           seconds = at.to_f - Time.now.to_f
@@ -130,8 +130,8 @@ module Guildhall
         end
       end
 
-      # Consumes a delay topic: sends each message to the next delay topic, or, when its time has come, to where it belongs. The
-      # broker has it before it is done here, so that none is lost; after a crash some may be sent twice.
+      # Consumes a delay topic: sends each message to the next delay topic, or, when its time has come, to its own topic. A message is done
+      # here once the broker has it there, so that none is lost; after a crash some may be sent twice.
       class Forwarder < Consumer
         # For a message in a delay topic that does not say where it goes.
         class UnaddressedError < StandardError
@@ -152,7 +152,7 @@ module Guildhall
         def forwarded(message, now)
           content = {payload: message.raw_payload, key: message.raw_key}
           left = (DelayHeaders.due(message) || 0) - now
-          return {topic: topic.delay_tiers.topic(left), **content, headers: message.raw_headers} if left.positive?
+          return {topic: topic.delay_topics.topic(left), **content, headers: message.raw_headers} if left.positive?
 
           target = DelayHeaders.target(message) or
             return UnaddressedError.new("#{message.inspect} has no header that says where it goes")

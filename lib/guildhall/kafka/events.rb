@@ -57,7 +57,7 @@ module Guildhall
         "partition.stalled" => "group, topic, partition, position, end_offset, action: the partition makes no progress; action is :seek " \
                                "or :rejoin",
         "rebalance.partitions_assigned" => "group, member: which of this process's, from 1, partitions",
-        "rebalance.partitions_revoked" => "group, member, partitions, lost: true if the group has not asked before",
+        "rebalance.partitions_revoked" => "group, member, partitions, lost: true if they went without a rebalance (session over)",
         "retry_topic.dispatched" => "group, topic, partition, offset, to, error_class",
         "routes.overlapping" => "group, topic, chosen, others: several routes of the group match the topic",
         "schema_registry.reachable" => "registry: its URL, seconds: the registry answers again, after so long",

@@ -5,7 +5,7 @@ require "guildhall/error_boundary"
 
 module Guildhall
   module Kafka
-    # What an application logs: its events, and librdkafka's own log, through one Logger. This file loads without the C extension, for
+    # The log of an application: its events, and librdkafka's own log, through one Logger. This file loads without the C extension, for
     # `guildhall help`.
     module Logging
       FORMATS = %w[text json].freeze

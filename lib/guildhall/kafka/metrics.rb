@@ -2,8 +2,8 @@
 
 module Guildhall
   module Kafka
-    # Every figure of a running application: its name, type, unit and tags. What sends them (StatsD, Prometheus, OpenTelemetry), the guide's
-    # table and the dashboards are made of {LIST}; nothing else says what a metric is called.
+    # Every figure of a running application: its name, type, unit and tags. The backends (StatsD, Prometheus, OpenTelemetry), the guide's
+    # table and the dashboards are made of {LIST}; no other place has the name of a metric.
     module Metrics
       autoload :OpenTelemetry, File.expand_path("metrics/open_telemetry", __dir__)
       autoload :Prometheus, File.expand_path("metrics/prometheus", __dir__)
@@ -43,7 +43,7 @@ module Guildhall
         ["schema_registry.unreachable", :counter, :outages, %i[registry], "Times that a schema registry could not be asked"],
         ["parked.keys", :gauge, :keys, PLACE, "Keys that wait because a message of theirs has failed, with `ordering :key`"],
         ["parked.messages", :gauge, :messages, PLACE, "Messages in memory of parked keys"],
-        ["rebalances", :counter, :rebalances, %i[group kind], "Rebalances: assigned, revoked, or lost without having been asked"],
+        ["rebalances", :counter, :rebalances, %i[group kind], "Rebalances: assigned, revoked, or lost with the session"],
         ["commits", :counter, :commits, %i[group result], "Commits that a broker has answered: ok, or failed"],
         ["commit.seconds", :distribution, :seconds, %i[group], "Time until a broker has answered a commit"],
         ["transactions", :counter, :transactions, [*PLACE, :result], "Transactions of consumers: committed, or aborted"],

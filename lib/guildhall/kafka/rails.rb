@@ -26,12 +26,12 @@ module Guildhall
         application.reload_consumers { |klass| klass.name ? klass.name.constantize : klass } if rails.config.reloading_enabled?
         application.instrumentation.bridge
         application.instrumentation.subscribe("error.occurred") do |event|
-          Errors.report(event.payload) unless Errors.topic_to_come?(event.payload[:error], application.config)
+          ErrorReports.report(event.payload) unless ErrorReports.topic_to_come?(event.payload[:error], application.config)
         end
         application.advise { Connections.problems(application.config.concurrency) }
       end
 
-      # What `guildhall-kafka` adds to a Rails application, without a line of the application's own.
+      # Ties `guildhall-kafka` to a Rails application, which needs no line of code for it.
       class Railtie < ::Rails::Railtie
         railtie_name :guildhall
 

@@ -67,17 +67,17 @@ module Guildhall
 
       # Builds how the payloads of topics are decoded.
       # @param runners [Runners, nil] nil: nothing is consumed, this only checks whether the workers can do what the routes want of them
-      # @return [Hash{Routing::Topic=>DecodingStrategy}]
+      # @return [Hash{Routing::Topic=>Decoding}]
       # @raise [ConfigurationError] listing every route whose workers cannot
       def self.decodings(application, topics, runners = nil)
-        errors = Config::Errors.new
+        problems = Config::Problems.new
         made = topics.to_h do |topic|
           report = ->(raised) { application.error(raised, "prepare", topic: topic.name) }
-          [topic, DecodingStrategy.new(topic, runners, report:) { application.pool }]
+          [topic, Decoding.new(topic, runners, report:) { application.pool }]
         rescue ConfigurationError => error
-          [topic, errors.add(error.message)]
+          [topic, problems.add(error.message)]
         end
-        errors.raise!
+        problems.raise!
         made.freeze
       end
 
@@ -131,7 +131,7 @@ module Guildhall
       # @return [Array<Partition>] those that are assigned now
       def partitions = listeners.flat_map(&:partitions)
 
-      # @return [DecodingStrategy] how payloads of this topic are decoded
+      # @return [Decoding] how payloads of this topic are decoded
       def decoding(topic) = @decodings.fetch(topic)
 
       # Starts no new work until {#resume}; what is in work is finished, and the membership in the groups goes on.
@@ -194,11 +194,11 @@ module Guildhall
       end
 
       def advise_of_decoding
-        @decodings.each do |topic, plan|
-          next unless plan.refused?
+        @decodings.each do |topic, decoding|
+          next unless decoding.refused?
 
           advise(:deserializing, "topic #{topic}: workers cannot run its pipeline, the consumer's thread runs the pipeline " \
-                                 "instead: #{plan.reason}", group: topic.group, topic: topic.to_s)
+                                 "instead: #{decoding.reason}", group: topic.group, topic: topic.to_s)
         end
       end
 

@@ -4,7 +4,7 @@ require_relative "testing/embedded_broker"
 
 module Guildhall
   module Kafka
-    # What the tests of an application need. Not loaded by `guildhall/kafka`.
+    # For the tests of an application. Not loaded by `guildhall/kafka`.
     module Testing
       autoload :OfflineTopic, File.expand_path("testing/offline_topic", __dir__) # which needs all of Kafka
 
@@ -17,9 +17,9 @@ module Guildhall
       def self.topic(name, group: nil, application: nil)
         require "guildhall/kafka"
         application ||= Kafka.application
-        errors = Config::Errors.new
-        routes = application.routes.topics(errors)
-        errors.raise!
+        problems = Config::Problems.new
+        routes = application.routes.topics(problems)
+        problems.raise!
         route = routes.find { |one| one.consumed? && one.match?(name) && (group.nil? || one.group == group) }
         return OfflineTopic.new(route.pattern? ? route.narrowed(name) : route, application) if route
 

@@ -231,7 +231,7 @@ class ActiveJobTest < GuildhallTest
         routes(&block)
         Guildhall::Kafka.application.validate!
       end
-      def dead(topics) = topics.reject(&:delay_tiers).map { |topic| topic.dead_letter_queue&.topic }
+      def dead(topics) = topics.reject(&:delay_topics).map { |topic| topic.dead_letter_queue&.topic }
       delays = %w[1 10 60 600 3600 36000].map { |seconds| "guildhall.delay.#{seconds}" }
       topics = drawn { active_job_topic "jobs", :mails }
       equal(%w[jobs mails] + delays, topics.map(&:name))
@@ -242,12 +242,12 @@ class ActiveJobTest < GuildhallTest
       equal(["own", 7], drawn { active_job_topic("jobs") { dead_letter_queue topic: "own", max_retries: 7 } }.first.dead_letter_queue.then { |queue| [queue.topic, queue.max_retries] })
       equal(%w[jobs], drawn { active_job_topic "jobs"; delay_topics false }.map(&:name))
       topics = drawn { consumer_group("a") { active_job_topic "jobs"; delay_topics false }; consumer_group("b") { active_job_topic "mails" } }
-      equal(["b"], topics.select(&:delay_tiers).map(&:group).uniq)
-      equal([], drawn { delay_topics false; consumer_group("a") { active_job_topic "jobs" } }.select(&:delay_tiers))
+      equal(["b"], topics.select(&:delay_topics).map(&:group).uniq)
+      equal([], drawn { delay_topics false; consumer_group("a") { active_job_topic "jobs" } }.select(&:delay_topics))
       equal(%w[jobs x.5], drawn { active_job_topic "jobs"; delay_topics 5, prefix: "x" }.map(&:name))
       topics = drawn { consumer_group("a") { active_job_topic "jobs" }; consumer_group("b") { active_job_topic "mails" } }
-      equal(%w[a b], topics.reject(&:delay_tiers).map(&:group))
-      equal(["a"], topics.select(&:delay_tiers).map(&:group).uniq)
+      equal(%w[a b], topics.reject(&:delay_topics).map(&:group))
+      equal(["a"], topics.select(&:delay_topics).map(&:group).uniq)
       # a process for one queue also sends on what was delayed
       equal(%w[mails a.delay.1], Guildhall::Kafka::Routing::RouteSelection.new(topics: "mails").choose(topics).map(&:name).first(2))
       equal(%w[jobs a.delay.1], Guildhall::Kafka::Routing::RouteSelection.new(exclude_topics: "mails").choose(topics).map(&:name).first(2))
@@ -257,7 +257,7 @@ class ActiveJobTest < GuildhallTest
       [proc { delay_topics 5; active_job_topic "jobs", "mails"; topic("else") { consumer Guildhall::Kafka::ActiveJob::Consumer } },
        proc { active_job_topic "jobs", "mails"; consumer_group("c") { delay_topics 5 }; topic("else") { consumer Guildhall::Kafka::ActiveJob::Consumer } }].each do |block|
         topics = drawn(&block)
-        name = topics.find(&:delay_tiers).name
+        name = topics.find(&:delay_topics).name
         equal([name, "mails"].sort, Guildhall::Kafka::Routing::RouteSelection.new(topics: "mails").choose(topics).map(&:name).sort)
         equal(%w[else], Guildhall::Kafka::Routing::RouteSelection.new(topics: "else").choose(topics).map(&:name))
         check(Guildhall::Kafka::Routing::RouteSelection.new(groups: "guildhall").choose(topics).map(&:name).include?(name))

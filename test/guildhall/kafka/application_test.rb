@@ -80,6 +80,17 @@ class KafkaApplicationTest < GuildhallTest
     assert @application.wait_stopped(20)
   end
 
+  # The server has one, beside the application's own.
+  def test_each_block_learns_of_a_failure
+    called = []
+    errors = []
+    @application.instrumentation.subscribe("error.occurred") { |event| errors << event.payload.slice(:type, :message) }
+    @application.on_failure { (called << 1) && raise("first") }
+    @application.on_failure { called << 2 }
+    @application.failed
+    assert_equal [[1, 2], ["on_failure"]], [called, errors.map { |error| error[:type] }]
+  end
+
   def test_a_subscriber_may_stop_the_application
     @application.routes.draw { topic("t") { consumer Idle } }
     answers = Thread::Queue.new

@@ -340,7 +340,7 @@ class KafkaConfigTest < GuildhallTest
         retries pause_timeout: 100
       end
     end
-    assert_errors('topic "a": retries pause_timeout (100 s) is longer than pause_max_timeout (30 s): set both')
+    assert_errors('topic "a": retries pause_timeout (100 s) must not be longer than pause_max_timeout (30 s); what the topic does not set')
   end
 
   def test_a_producer_that_would_lose_dead_letters_is_an_error
@@ -369,6 +369,17 @@ class KafkaConfigTest < GuildhallTest
       topic("t") { consumer(Handles) && dead_letter_queue(topic: ".") }
     end
     assert_errors('topic ".": is not a valid', 'topic "..": is not a valid', 'topic "t\\xFF": is not a valid', 'dead_letter_queue topic must be the name of a topic, or false, not "."')
+  end
+
+  def test_a_frozen_configuration_has_frozen_lists
+    config = @application.config
+    config.health = {port: 0}
+    config.metrics = metrics = []
+    config.freeze
+    lists = Guildhall::Kafka::Config.settings.names.select { |name| [Array, Hash].include?(config.public_send(name).class) }
+    assert_includes lists, :producer_middleware
+    assert_empty(lists.reject { |name| config.public_send(name).frozen? })
+    refute_predicate metrics, :frozen?
   end
 
   def test_settings_are_not_shown_where_the_configuration_is

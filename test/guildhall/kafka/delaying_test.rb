@@ -65,10 +65,10 @@ class KafkaDelayingTest < GuildhallTest
   end
 
   # A partition of a delay topic, whose messages have these headers.
-  def forward(*headers, tiers: TOPICS)
+  def forward(*headers, delay_topics: TOPICS)
     kafka = KafkaPartition.new(Guildhall::Kafka::Delaying::Forwarder) do
       dead_letter_queue topic: "later.dead"
-      @settings[:delay_tiers] = tiers
+      @settings[:delay_topics] = delay_topics
     end
     yield kafka if block_given?
     records = headers.each_with_index.map { |some, offset| record(some, offset:) }
@@ -118,8 +118,8 @@ class KafkaDelayingTest < GuildhallTest
 
   def test_what_waits_for_the_broker_is_sent_once_though_its_next_topic_is_another_by_then
     asked = 0
-    tiers = Class.new { define_method(:topic) { |_left| "later.#{asked += 1}" } }.new
-    kafka = forward(Headers.for(Time.now.to_f + 30, "orders", nil), tiers:) do |one|
+    delay_topics = Class.new { define_method(:topic) { |_left| "later.#{asked += 1}" } }.new
+    kafka = forward(Headers.for(Time.now.to_f + 30, "orders", nil), delay_topics:) do |one|
       one.application.producer.failing = ["k"]
     end
     assert_equal [%w[later.1 later.1], 2, 1], [kafka.application.dead_letters.map { |one| one[:topic] }, asked, kafka.committed]

@@ -161,7 +161,7 @@ class HealthTest < GuildhallTest
   def test_settings
     [[{port: 9292}, nil], [{host: "::1"}, /port must be an Integer/], [{port: 1, prt: 2}, /unknown setting prt; did you mean port/],
      [9292, /must be a Hash with port/]].each do |health, problem|
-      errors = Guildhall::Kafka::Config::Errors.new
+      errors = Guildhall::Kafka::Config::Problems.new
       Guildhall::Kafka::Config.new.tap { |config| config.health = health }.validate(errors)
       found = errors.to_a.grep(/health/)
       problem ? assert_match(problem, found.join) : assert_empty(found)

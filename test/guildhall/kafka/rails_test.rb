@@ -17,7 +17,7 @@ class KafkaRailsTest < GuildhallTest
     end
     REPORTS = []
     Rails.error.subscribe(Object.new.tap { |one| one.define_singleton_method(:report) { |error, **rest| REPORTS << [error, rest] } })
-    def report(error) = Guildhall::Kafka::Rails::Errors.report({error:, type: "librdkafka", group: "shop"})
+    def report(error) = Guildhall::Kafka::Rails::ErrorReports.report({error:, type: "librdkafka", group: "shop"})
     def equal(expected, actual) = expected == actual || abort("line #{caller_locations(1, 1).first.lineno}: expected #{expected.inspect}, got #{actual.inspect}")
   RUBY
 
@@ -52,7 +52,7 @@ class KafkaRailsTest < GuildhallTest
       down = Guildhall::Kafka::KafkaError.new(-187, "_ALL_BROKERS_DOWN", nil)
       {{} => [false, false], {"allow.auto.create.topics": true} => [true, false], {"allow.auto.create.topics" => "true"} => [true, false]}.each do |kafka, expected|
         Guildhall::Kafka.config.kafka = kafka
-        equal(expected, [missing, down].map { |error| Guildhall::Kafka::Rails::Errors.topic_to_come?(error, Guildhall::Kafka.config) })
+        equal(expected, [missing, down].map { |error| Guildhall::Kafka::Rails::ErrorReports.topic_to_come?(error, Guildhall::Kafka.config) })
       end
     RUBY
   end
@@ -63,7 +63,7 @@ class KafkaRailsTest < GuildhallTest
       payload = {"email" => "ada@example.com"}.freeze
       Call = Struct.new(:topic, :name, :partition, :event, :attempt, :messages) { def consuming? = false }
       call = Call.new(Struct.new(:group).new("shop"), "orders", 0, :consume)
-      failing = -> { Guildhall::Kafka::Rails::Errors.during(call) { payload["a"] = 1 } }
+      failing = -> { Guildhall::Kafka::Rails::ErrorReports.during(call) { payload["a"] = 1 } }
       begin
         failing.call
       rescue FrozenError => original
@@ -105,7 +105,7 @@ class KafkaRailsTest < GuildhallTest
       Rails.error.define_singleton_method(:report) { |*, **| raise "the tracker is away" }
       own_cause = Class.new(KeyError) { def cause = self }.new("key not found: \"ada\"")
       [KeyError.new("key not found: \"ada\""), own_cause, RuntimeError.new("boom")].each do |original|
-        Guildhall::Kafka::Rails::Errors.during(call) { raise original }
+        Guildhall::Kafka::Rails::ErrorReports.during(call) { raise original }
       rescue StandardError => raised
         equal(true, raised.equal?(original))
         equal(original.is_a?(KeyError), raised.instance_variable_defined?(:@__rails_error_reported))

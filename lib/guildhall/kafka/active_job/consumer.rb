@@ -46,7 +46,7 @@ module Guildhall
         # How often the topic has repeated it: attempts are those of the first job that is not done.
         def failures(message)
           here = message.offset == messages.first_offset ? attempt - 1 : 0
-          before = topic.retry_topics&.first? == false ? [*message.headers["source_attempts"]].last.to_i : 0
+          before = topic.retry_topic? ? DeadLetterQueue::DeadLetterHeaders.attempts(message.raw_headers).to_i : 0
           before + here
         end
 

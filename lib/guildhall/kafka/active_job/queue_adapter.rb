@@ -66,10 +66,9 @@ module Guildhall
 
         # Blocks until the broker has it.
         def delay(job, timestamp, message = message_of(job))
-          sending(job, delay_tiers.topic(timestamp - Time.now.to_f)) { |producer| producer.produce_later(at: timestamp, **message) }
+          topic = Kafka.routes.delay_topics.topic(timestamp - Time.now.to_f)
+          sending(job, topic) { |producer| producer.produce_later(at: timestamp, **message) }
         end
-
-        def delay_tiers = Kafka.routes.topics.filter_map(&:delay_tiers).first
 
         def delivered(job, handle)
           report = sending(job) { |producer| handle.wait(max_wait_timeout_ms: producer.config.max_wait_timeout) }
@@ -152,7 +151,7 @@ module Guildhall
 
         # If a job that has failed is to be retried later, its own error is raised, and the missing delay topics are reported.
         def check_delays(job)
-          return if delay_tiers
+          return if Kafka.routes.delay_topics
 
           error = DelayedJobError.new("#{job.class} is to be performed later (set(wait:), retry_on wait:), and the routes have no delay " \
                                       "topics: add `delay_topics` to them, or use `wait: 0`, or another adapter for this job")

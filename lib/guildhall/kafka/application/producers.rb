@@ -33,7 +33,8 @@ module Guildhall
         # @return [Producing::TransactionalProducer] which has to be opened
         def transactional(id)
           settings = {**Producing::Producer.settings(config), "transactional.id": id}
-          delaying(Producing::TransactionalProducer.new(settings, Producing::Producer.steps(config, @application.routes.topics)))
+          steps = Producing::Producer.steps(config, routes.method(:latest_topics))
+          with_delay_topics(Producing::TransactionalProducer.new(settings, steps))
         end
 
         # Nobody waits any more for a message that was produced and not confirmed: {#close} does not either.
@@ -75,22 +76,22 @@ module Guildhall
           @abandoned = []
         end
 
+        def routes = @application.routes
+
         def opened = @lock.synchronize { @producer if @pid == Process.pid }
 
         def create
           config.validate!
           yield
           @pid = Process.pid
-          delaying(Producing::Producer.create(config, @application.routes.topics, @log.librdkafka)).tap do |producer|
+          # Its routes are evaluated later, without the lock: their blocks may ask for this producer.
+          with_delay_topics(Producing::Producer.create(config, routes.method(:latest_topics), @log.librdkafka)).tap do |producer|
             tell_of(producer) if @application.listening?("messages.produced")
             Producing::Producer.on_undelivered(producer) { |error, place| report(error, **place) }
           end
         end
 
-        def delaying(producer)
-          producer.delay_tiers = -> { @application.routes.topics.filter_map(&:delay_tiers).first }
-          producer
-        end
+        def with_delay_topics(producer) = producer.tap { producer.delay_topics = routes.method(:delay_topics) }
 
         def tell_of(producer)
           Producing::Producer.on_produced(producer) { |figures| @application.publish("messages.produced", **figures) }

@@ -113,7 +113,7 @@ module Guildhall
         # The topic's route where there is one, else one for this alone.
         def route(name, group)
           found = @application.routes.topics.find { |topic| topic.match?(name) }
-          (found || Routing::TopicBuilder.new(name, group, Config::Errors.new).build).with(name:)
+          (found || Routing::TopicBuilder.new(name, group, Config::Problems.new).build).with(name:)
         end
       end
     end

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../config"
+require_relative "../partition/backoff"
 require_relative "../runtime/backpressure"
 require_relative "../producing/producer"
 
@@ -16,17 +17,18 @@ module Guildhall
           @config = config
           @routes = routes
           @clients = clients
-          @errors = Config::Errors.new
+          @problems = Config::Problems.new
         end
 
         # @raise [ConfigurationError] listing every error
         def topics
-          @config.validate(@errors)
-          topics = @routes.topics(@errors)
-          Producing::Producer.validate(topics, @errors)
-          @errors.raise!
+          @config.validate(@problems)
+          topics = @routes.topics(@problems)
+          topics.each { |topic| validate_pauses(topic) }
+          Producing::Producer.validate(topics, @problems)
+          @problems.raise!
           validate_together(topics)
-          @errors.raise!
+          @problems.raise!
           topics
         end
 
@@ -38,13 +40,12 @@ module Guildhall
             settings = @clients.settings(some.first)
             validate_multiplexing(some.first, settings)
             validate_polling(settings)
-            Config::LibrdkafkaSettings.validate_together(settings, :rd_kafka_consumer, @errors, "kafka")
+            Config::LibrdkafkaSettings.validate_together(settings, :rd_kafka_consumer, @problems, "kafka")
           end
-          Config::LibrdkafkaSettings.validate_together(Producing::Producer.settings(@config), :rd_kafka_producer, @errors, "producer")
-          Producing::Producer.validate_promise(topics, @config, @errors)
+          Config::LibrdkafkaSettings.validate_together(Producing::Producer.settings(@config), :rd_kafka_producer, @problems, "producer")
+          Producing::Producer.validate_promise(topics, @config, @problems)
           validate_transactions(topics.select(&:transactional))
-          Runtime::Backpressure.validate(@config, topics, @errors)
-          topics.each { |topic| validate_pauses(topic) }
+          Runtime::Backpressure.validate(@config, topics, @problems)
         end
 
         # Nothing would say why the group loses its member.
@@ -54,17 +55,17 @@ module Guildhall
           wait = @config.revocation_timeout
           return if wait * 1000 < poll
 
-          @errors.add("revocation_timeout (#{wait} s) has to be shorter than max.poll.interval.ms (#{poll} ms): nothing is " \
-                      "polled while a rebalance waits for work, and a member that does not poll is removed from the group")
+          @problems.add("revocation_timeout (#{wait} s) has to be shorter than max.poll.interval.ms (#{poll} ms): nothing is " \
+                        "polled while a rebalance waits for work, and a member that does not poll is removed from the group")
         end
 
         # A static member that leaves keeps its partitions until its session is over.
         def validate_multiplexing(topic, settings)
           return unless topic.multiplexing.elastic? && settings[:"group.instance.id"]
 
-          @errors.add("group #{topic.group}: multiplexing #{topic.multiplexing.size} cannot have group.instance.id: partitions of a " \
-                      "static member that leaves would have no consumer until session.timeout.ms; " \
-                      "write multiplexing #{topic.multiplexing.maximum}")
+          @problems.add("group #{topic.group}: multiplexing #{topic.multiplexing.size} cannot have group.instance.id: partitions of a " \
+                        "static member that leaves would have no consumer until session.timeout.ms; " \
+                        "write multiplexing #{topic.multiplexing.maximum}")
         end
 
         # The group's offset must not be read while a transaction is about to commit another.
@@ -72,22 +73,20 @@ module Guildhall
           return if topics.empty?
 
           settings = {**Producing::Producer.settings(@config), "transactional.id": "id"}
-          Config::LibrdkafkaSettings.validate_together(settings, :rd_kafka_producer, @errors, "producer, for transactional topics")
+          Config::LibrdkafkaSettings.validate_together(settings, :rd_kafka_producer, @problems, "producer, for transactional topics")
           topics.each do |topic|
             next unless @clients.settings(topic)[:"isolation.level"].to_s == "read_uncommitted"
 
-            @errors.add("topic #{topic.name.inspect}: transactional needs isolation.level read_committed, which is the default")
+            @problems.add("topic #{topic.name.inspect}: transactional needs isolation.level read_committed, which is the default")
           end
         end
 
-        # One of the topic's own with one of the application's.
         def validate_pauses(topic)
-          first = topic.retries.pause_timeout || @config.pause_timeout
-          most = topic.retries.pause_max_timeout || @config.pause_max_timeout
-          return if first <= most
+          return if topic.retry_topic? # which has the settings of its source
+          return unless topic.retries.pause_timeout || topic.retries.pause_max_timeout
 
-          @errors.add("topic #{topic.name.inspect}: retries pause_timeout (#{first} s) is longer than pause_max_timeout (#{most} s): " \
-                      "set both for the topic")
+          problem = Partition::Backoff.new(@config, topic.retries).problem
+          @problems.add("topic #{topic.name.inspect}: retries #{problem}; what the topic does not set is the application's") if problem
         end
       end
     end

@@ -25,7 +25,7 @@ module Guildhall
           @partitions = partitions
           @range = range
           @silence = range.endless? ? nil : silence
-          @plan = DecodingStrategy.new(topic, &)
+          @decoding = Decoding.new(topic, &)
         end
 
         # @raise [UnknownTopicError]
@@ -33,7 +33,8 @@ module Guildhall
         # @raise [KafkaError] also where nothing comes for too long, although there is more
         def each(&)
           Session.open(@settings) do |session|
-            reader = session.reader(codec: @plan.codec, max_messages: @config.max_messages, max_bytes: @config.max_bytes, silence: @silence)
+            reader = session.reader(codec: @decoding.codec, max_messages: @config.max_messages, max_bytes: @config.max_bytes,
+              silence: @silence)
             reader.open(ranges(session))
             ahead = []
             until ahead.empty? && reader.finished?
@@ -64,7 +65,7 @@ module Guildhall
           return if ahead.size > 1 || reader.finished?
 
           reader.read(ahead.empty? ? MAX_WAIT_MS : 0) do |_, records, bytes, documents|
-            ahead << Messages::Batch.new(records, @plan.begin(records, self, documents), @topic, bytes:)
+            ahead << Messages::Batch.new(records, @decoding.begin(records, self, documents), @topic, bytes:)
           end
         end
       end

@@ -64,9 +64,9 @@ module Guildhall
 
         # @return [Hash{String=>Boolean}] where messages of it go, and whether that topic is created by the application
         def names_of(topic)
-          tiers = topic.delay_tiers
-          {topic.dead_letter_queue&.topic => !tiers.nil?, topic.retry_topics&.next_topic => true,
-           **(tiers ? {topic.name => true} : {})}.select { |name, _| name }
+          delay_topics = topic.delay_topics
+          {topic.dead_letter_queue&.topic => !delay_topics.nil?, topic.retry_topics&.next_topic => true,
+           **(delay_topics ? {topic.name => true} : {})}.select { |name, _| name }
         end
 
         def problem(target)

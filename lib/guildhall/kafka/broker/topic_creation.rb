@@ -69,14 +69,14 @@ module Guildhall
 
         private
 
-        def own?(topic) = topic.delay_tiers || topic.scheduled_tasks || (topic.retry_topics && !topic.retry_topics.first?)
+        def own?(topic) = topic.delay_topics || topic.scheduled_tasks || topic.retry_topic?
 
         # Partitions: retry topics and dead letters of jobs as many as their source topic; a schedule 1; delay topics and their dead letters
         # the brokers' default.
         def missing(present)
           as_many = ->(name) { present[name]&.nonzero? || Admin::BROKERS_DEFAULT }
           wanted = @topics.to_h { |topic| [topic.name, as_many.call(topic.retry_topics&.source)] }
-          @topics.filter_map(&:delay_tiers).each { |tiers| wanted[tiers.dead_letters] = Admin::BROKERS_DEFAULT }
+          @topics.filter_map(&:delay_topics).each { |delay_topics| wanted[delay_topics.dead_letters] = Admin::BROKERS_DEFAULT }
           @failing.each { |topic| wanted[topic.dead_letter_queue.topic] = as_many.call(topic.name) }
           @topics.select(&:scheduled_tasks).each { |topic| wanted[topic.name] = [1, COMPACTED] }
           wanted.reject { |name, _| present.key?(name) }

@@ -8,7 +8,7 @@ module Guildhall
       # A command that works on the user's application: it loads the file named with `-r`, and then calls `perform`.
       class ApplicationCommand < Guildhall::CLI::Command
         DEFAULT_FILES = ["guildhall.rb", "config/environment.rb"].freeze
-        PARTIAL = 3 # the exit status where a part could not be answered
+        PARTIAL = 3 # the exit status where a part could not be queried
         PARTIAL_NOTE = "Topics and partitions that could not be queried are listed on standard error; the exit status is " \
                        "#{PARTIAL} then.".freeze
 
@@ -51,8 +51,8 @@ module Guildhall
           @out.puts(TextTable.lines([self.class::HEADINGS, *rows.map { |row| cells(row) }]))
         end
 
-        # Prints to standard error what could not be answered. A topic of the routes that does not exist (yet) has nothing to report; one
-        # that the user has named has.
+        # Prints to standard error what could not be queried. A topic of the routes that does not exist (yet) is no failure; a missing topic
+        # that the user has named is.
         # @param named [Array<String>] topics
         # @return [Integer] the exit status
         def report(problems, named: [])

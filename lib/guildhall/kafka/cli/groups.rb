@@ -6,7 +6,7 @@ require_relative "application_command"
 module Guildhall
   module Kafka
     module CLI
-      # What has to be known of consumer groups, from the broker: a row for each of their partitions, or keys.
+      # A command that asks the brokers about consumer groups, and prints a row for each partition, or key.
       class GroupCommand < ApplicationCommand
         private
 

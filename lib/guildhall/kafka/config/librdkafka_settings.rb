@@ -7,78 +7,73 @@ module Guildhall
     class Config
       # Names and values of librdkafka's settings, checked by librdkafka itself.
       module LibrdkafkaSettings
-        # What the framework decides, and why the user must not: name => [our value, reason].
+        # Settings that the framework decides: name => [its value, why an application must not set another].
         RESERVED_SETTINGS = {
           "enable.auto.offset.store" => ["false", "offsets are stored after the work is done"],
           "enable.auto.commit" => ["true", "commit_interval says how often the stored offsets are committed"],
           "auto.commit.interval.ms" => [nil, "that is the setting commit_interval, in seconds"]
         }.freeze
-        # Better than librdkafka's own for a consumer that wants throughput; a user's setting wins.
+        # Better than librdkafka's defaults for a consumer that wants throughput; the application's setting wins.
         DEFAULTS = {
           # A full local queue stops fetching for this long: a whole second by default.
           "fetch.queue.backoff.ms": 5,
-          # A request that names only partitions with nothing new waits at the broker, and no other is sent meanwhile: so
-          # long a partition whose queue was full, and is empty by now, gets nothing. Half a second by default.
+          # A request that names only partitions with nothing new waits at the broker for this long, and no other is sent meanwhile: a
+          # partition whose queue was full, and is empty by now, gets nothing until then. Half a second by default.
           "fetch.wait.max.ms": 50,
-          # Each partition has a queue of its own here, so that this counts for each of them. More makes nothing
-          # faster: memory that is used again and again stays in the caches.
+          # The limit of each partition, because each has a queue of its own here. More makes nothing faster: memory that is used again and
+          # again stays in the caches.
           "queued.max.messages.kbytes": 8_192,
           "socket.keepalive.enable": true
         }.freeze
 
-        # What `config.kafka` and its like may be. Of anything else only the class is said: it may hold a password.
+        # For `config.kafka` and the like. The message has only the class of another value, which may hold a password.
         RULE = OptionRules.rule("a Hash of librdkafka settings") do |value|
           value.is_a?(Hash) || "must be a Hash of librdkafka settings, not #{Secrets.kind(value)}"
         end
 
-        def self.validate(settings, errors, owner = "kafka")
+        def self.validate(settings, problems, owner = "kafka")
           settings.each do |name, value|
             ours, reason = RESERVED_SETTINGS[name.to_s]
-            next errors.add("#{owner} must not set #{name}: #{reason}") if reason && ours != value.to_s
+            next problems.add("#{owner} must not set #{name}: #{reason}") if reason && ours != value.to_s
 
-            next errors.add("#{owner}: #{name} takes one String, with commas, not #{Secrets.shown(name, value)}") if value.is_a?(Enumerable)
-
-            problem = problem_with(name.to_s, value.to_s)
-            errors.add("#{owner}: #{problem}") if problem
+            problem = value.is_a?(Enumerable) && "#{name} takes one String, with commas, not #{Secrets.shown(name, value)}"
+            problem ||= problem_with(name.to_s, value.to_s)
+            problems.add("#{owner}: #{problem}") if problem
           end
         end
 
-        # What librdkafka says to all settings of a client together: it makes one, without brokers, and drops it. Takes less than
-        # a millisecond, but for certificates that have to be read.
+        # Lets librdkafka check all settings of a client together: it makes one, without brokers, which is dropped. Takes less than a
+        # millisecond, but for certificates that have to be read.
         # @param settings [Hash{Symbol=>Object}] whose names and values are good
         # @param type [Symbol] :rd_kafka_consumer or :rd_kafka_producer
-        def self.validate_together(settings, type, errors, owner)
-          handle = nil
-          problem = with_config(settings.except(*WITH_EFFECTS).merge(log_level: 0)) do |config, error|
-            handle = Rdkafka::Bindings.rd_kafka_new(type, config, error, ERROR_BYTES)
-            handle.null? ? without_secrets(error.read_string.strip, settings) : token_problem(settings)
+        def self.validate_together(settings, type, problems, owner)
+          config = Rdkafka::Bindings.rd_kafka_conf_new
+          error = FFI::MemoryPointer.new(:char, ERROR_BYTES)
+          settings.except(*WITH_EFFECTS).merge(log_level: 0).each do |name, value|
+            Rdkafka::Bindings.rd_kafka_conf_set(config, name.to_s, value.to_s, error, ERROR_BYTES)
           end
-          errors.add("#{owner}: #{problem}") if problem
+          error.clear
+          handle = Rdkafka::Bindings.rd_kafka_new(type, config, error, ERROR_BYTES)
+          made = !handle.null?
+          problem = made ? token_problem(settings) : without_secrets(error.read_string.strip, settings)
+          problems.add("#{owner}: #{problem}") if problem
         ensure
-          Broker::Librdkafka.rd_kafka_destroy(handle) if handle && !handle.null?
+          # A client that was made owns its configuration.
+          made ? Broker::Librdkafka.rd_kafka_destroy(handle) : Rdkafka::Bindings.rd_kafka_conf_destroy(config)
         end
 
-        # What would connect to somebody, start something, or speak.
+        # Settings that make a client connect, start something, or log.
         WITH_EFFECTS = %i[bootstrap.servers metadata.broker.list test.mock.num.brokers test.mock.broker.rtt plugin.library.paths debug
                           statistics.interval.ms].freeze
         ERROR_BYTES = 512
         private_constant :WITH_EFFECTS, :ERROR_BYTES
-
-        # librdkafka owns a configuration that a client was made of.
-        def self.with_config(settings)
-          config = Rdkafka::Bindings.rd_kafka_conf_new
-          error = FFI::MemoryPointer.new(:char, ERROR_BYTES)
-          settings.each { |name, value| Rdkafka::Bindings.rd_kafka_conf_set(config, name.to_s, value.to_s, error, ERROR_BYTES) }
-          error.clear
-          yield(config, error)
-        end
 
         def self.without_secrets(text, settings)
           settings.reduce(text) { |left, (name, value)| Secrets.without(left, name, value.to_s) }
         end
 
         # The gem always sets a callback, so that librdkafka does not notice that nobody brings a token: its clients would wait for one
-        # for ever, and say nothing. `oidc` is refused by librdkafka where it was built without it.
+        # for ever, and say nothing. A librdkafka that was built without `oidc` refuses it by itself.
         def self.token_problem(settings)
           mechanism = settings[:"sasl.mechanism"] || settings[:"sasl.mechanisms"]
           return unless mechanism.to_s == "OAUTHBEARER" && settings[:"security.protocol"].to_s.match?(/sasl/i)
@@ -89,7 +84,7 @@ module Guildhall
             "(security.protocol ssl, ssl.certificate.location and ssl.key.location)"
         end
 
-        # Waterdrop has brought a callback that calls nobody.
+        # Waterdrop sets a callback that calls nobody unless the application has added one.
         def self.fetched?
           callback = Rdkafka::Config.oauthbearer_token_refresh_callback or return false
           return true unless callback.class.name.to_s == "Karafka::Core::Instrumentation::CallbacksManager"
@@ -98,9 +93,9 @@ module Guildhall
         end
 
         def self.oidc? = problem_with("sasl.oauthbearer.method", "oidc").nil?
-        private_class_method :with_config, :without_secrets, :token_problem, :fetched?, :oidc?
+        private_class_method :without_secrets, :token_problem, :fetched?, :oidc?
 
-        # @return [String, nil] what librdkafka has against it
+        # @return [String, nil] why librdkafka refuses the setting
         def self.problem_with(name, value)
           config = Rdkafka::Bindings.rd_kafka_conf_new
           error = FFI::MemoryPointer.new(:char, ERROR_BYTES)
@@ -115,7 +110,7 @@ module Guildhall
         private_class_method :problem_with
       end
 
-      # Values of librdkafka's settings that nobody else may read: no message, no `inspect` and no log has them.
+      # Secret values of librdkafka's settings: no message, no `inspect` and no log has them.
       module Secrets
         NAMES = /password|passphrase|secret|private\.key|key\.pem|\Assl_key\z|\Asasl\.oauthbearer\.config\z|token\z/
         # Credentials within an address.
@@ -123,7 +118,7 @@ module Guildhall
         HIDDEN = "[hidden]"
         private_constant :NAMES, :IN_ADDRESS
 
-        # A String that does not show what it is where objects are printed: in a Hash, an instance variable, an error of Ruby's.
+        # A String that hides its content where objects are printed: in a Hash, an instance variable, an error of Ruby's.
         class Secret < String
           def inspect = HIDDEN
 
@@ -152,8 +147,8 @@ module Guildhall
           secret?(name, text) ? kind(value) : text
         end
 
-        # What can be said of a value in any case: it may be secret, or hold what is.
-        # @return [String] such as "an Array"
+        # For a value that may be secret, or hold a secret.
+        # @return [String] its class, such as "an Array"
         def self.kind(value)
           name = value.class.name || "object"
           "#{name.match?(/\A[AEIOU]/i) ? "an" : "a"} #{name}"

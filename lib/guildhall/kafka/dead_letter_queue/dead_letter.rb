@@ -10,7 +10,7 @@ module Guildhall
       # The headers that a message has beside its own when it goes to a retry topic or a dead letter topic: where it comes from, how
       # often and why it failed.
       module DeadLetterHeaders
-        # Where it comes from and when it failed first. Retry topics on its way leave them as they are.
+        # The message's origin, and when it failed first. Retry topics on its way keep these headers.
         FIRST = %w[source_topic source_partition source_offset source_consumer_group source_first_failed_at].freeze
         NAMES = [*FIRST, "source_attempts", "source_error_class"].freeze
         private_constant :FIRST
@@ -19,12 +19,15 @@ module Guildhall
         # @param attempts [Integer] how often it has failed in this topic
         # @param error [Exception] what it failed with
         def self.for(message, topic, attempts, error)
-          passed = topic.retry_topics && !topic.retry_topics.first? ? message.raw_headers : {}
+          passed = topic.retry_topic? ? message.raw_headers : {}
           here = [message.topic, message.partition.to_s, message.offset.to_s, topic.group, Time.now.utc.iso8601(3)]
           first = FIRST.zip(here).to_h { |name, value| [name, text(passed[name]) || value] }
-          {**first, "source_attempts" => (Digits.integer(text(passed["source_attempts"])).to_i + attempts).to_s,
+          {**first, "source_attempts" => (attempts(passed).to_i + attempts).to_s,
                     "source_error_class" => error.class.name.to_s}
         end
+
+        # @return [Integer, nil] how often the message has failed before it came here; nil where no header says so
+        def self.attempts(headers) = Digits.integer(text(headers["source_attempts"]))
 
         # A header that was there before, or that another tool has added to, is one of several values: the last one counts.
         # @param value [String, Array<String, nil>, nil] of a header
@@ -61,7 +64,7 @@ module Guildhall
         def source_group = source_header("consumer_group")
 
         # @return [Integer, nil] how often that was tried
-        def attempts = Digits.integer(source_header("attempts"))
+        def attempts = DeadLetterHeaders.attempts(headers)
 
         # @return [Time, nil] when it failed first
         def first_failed_at

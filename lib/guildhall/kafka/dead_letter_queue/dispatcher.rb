@@ -25,8 +25,8 @@ module Guildhall
         # @return [Boolean] false: the route skips it
         def sends?(error) = !!target(error)
 
-        # @return [String, false] false: nowhere, it is skipped. A later attempt helps neither wrong bytes nor what the route says
-        #   is not to be retried
+        # A later attempt helps neither a payload that cannot be decoded nor an error that the route calls non_retryable.
+        # @return [String, false] the next retry topic, or the dead letter topic; false: the message is skipped
         def target(error)
           later = @retries&.next_topic
           return @queue.topic if later.nil? || @topic.retries.non_retryable?(error)
@@ -55,8 +55,8 @@ module Guildhall
 
         private
 
-        # Sends as many as the producer takes: its queue may be full. These are waited for, or they would be sent again with the others.
-        # @return [Array(Array, DeadLetterError | nil)] messages with their errors, topics and handles; what stopped it
+        # Sends as many as the producer takes: its queue may be full. The caller waits for these, or they would be sent again with the rest.
+        # @return [Array(Array, DeadLetterError | nil)] messages with their errors, topics and handles; the error that ended the sending
         def send_all(messages, attempts, error_of)
           client = @application.producer.client
           sent = []

@@ -5,8 +5,8 @@ require "guildhall/option_rules"
 module Guildhall
   module Kafka
     module Filtering
-      # What a filter is called with: the messages of a batch that no filter before it has rejected or postponed. Used by one
-      # runner at a time.
+      # The messages that a filter is called with: those of a batch that no filter before it has rejected or postponed. Used by one runner
+      # at a time.
       class FilterContext
         include Enumerable
 

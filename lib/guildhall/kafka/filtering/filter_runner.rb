@@ -6,10 +6,9 @@ require_relative "filter_context"
 
 module Guildhall
   module Kafka
-    # What happens to messages between the topic and the consumer: they are rejected, or wait.
     module Filtering
-      # Calls the filters of a partition with each of its batches, once, before the consumer sees it. What has to wait becomes a batch of
-      # its own, which pauses the partition when its turn comes. Used by one runner at a time.
+      # Calls the filters of a partition with each of its batches, once, before the consumer sees it. Messages that have to wait become a
+      # batch of their own, which pauses the partition when its turn comes. Used by one runner at a time.
       class FilterRunner
         # @return [FilterRunner, nil] nil: the route has no filters
         def self.for(partition)
@@ -73,7 +72,7 @@ module Guildhall
           now.tap(&:filtered) if @inbox.replace(batch, [now, later])
         end
 
-        # What a filter has rejected before one of them raised does not count: all are called with the same messages again.
+        # Rejections before one of the filters raised are void: all filters are called with the same messages again.
         def failed(error, batch)
           @reports.error(error, "filter", offset: batch.first_offset)
           @inbox.pause(:backoff, @backoff.seconds(@failures += 1))

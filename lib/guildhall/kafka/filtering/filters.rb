@@ -7,10 +7,9 @@ require_relative "../settings/table"
 
 module Guildhall
   module Kafka
+    # Filters reject messages between the topic and the consumer, or make them wait. The classes below are those that routes have a setting
+    # for; each partition has an instance of its own while it is assigned, and calls it with a {FilterContext}.
     module Filtering
-      # The filters that routes have a setting for. Each partition has an instance of its own, as long as it is assigned, and calls it with
-      # a {FilterContext}.
-
       # At most `limit` messages of a partition pass in any period of `per` seconds; the others wait.
       class Throttle
         extend Settings::Declared
@@ -18,14 +17,14 @@ module Guildhall
         setting :limit, nil, Settings::Rules::COUNT, "messages of a partition"
         setting :per, nil, OptionRules.seconds, "seconds"
 
-        # Messages that were let through together.
-        Run = Data.define(:time, :offsets, :size)
-        private_constant :Run
+        # Messages that passed together.
+        Passed = Data.define(:time, :offsets, :size)
+        private_constant :Passed
 
         def initialize(limit:, per:)
           @limit = limit
           @per = per
-          @runs = []
+          @passed = []
           @count = 0
         end
 
@@ -33,22 +32,22 @@ module Guildhall
           now = Clock.now
           forget(now)
           # Messages that a later filter made wait come again, and are not counted twice.
-          unpaid = messages.drop_while { |message| @runs.last&.offsets&.cover?(message.offset) }
+          unpaid = messages.drop_while { |message| @passed.last&.offsets&.cover?(message.offset) }
           room = @limit - @count
           pay(unpaid.first(room), now)
-          messages.postpone(unpaid[room], [@runs.first.time + @per - now, 0.001].max) if unpaid.size > room
+          messages.postpone(unpaid[room], [@passed.first.time + @per - now, 0.001].max) if unpaid.size > room
         end
 
         private
 
         def forget(now)
-          @count -= @runs.shift.size while @runs.any? && @runs.first.time + @per <= now
+          @count -= @passed.shift.size while @passed.any? && @passed.first.time + @per <= now
         end
 
         def pay(messages, now)
           return if messages.empty?
 
-          @runs << Run.new(time: now, offsets: messages.first.offset..messages.last.offset, size: messages.size)
+          @passed << Passed.new(time: now, offsets: messages.first.offset..messages.last.offset, size: messages.size)
           @count += messages.size
         end
       end
@@ -148,7 +147,7 @@ module Guildhall
         end
       end
 
-      # What routes call them.
+      # The filters, by the settings of routes.
       BUILT_IN = Settings::Table.new do
         setting :throttle, nil, Throttle, "lets that many messages of a partition through in any such period; the others wait"
         setting :delay, nil, Delay, "each message waits until it is that old"

@@ -8,12 +8,12 @@ require_relative "../logging"
 module Guildhall
   module Kafka
     module Logging
-      # Takes the place of the process's `Rdkafka::Config.logger`: prints the same line at most once in {PAUSE_SECONDS}, with a count. What
-      # it says about brokers that cannot be reached is not printed but passed on, for an event.
+      # Takes the place of the process's `Rdkafka::Config.logger`: prints the same line at most once in {PAUSE_SECONDS}, with a count. Lines
+      # about brokers that cannot be reached are passed on for an event, and not printed.
       class LibrdkafkaLog < Logger
         PAUSE_SECONDS = 10
         # "[thrd:NAME]: BROKER: REASON (after 0ms in state CONNECT, …)". BROKER is host:port/id, after the protocol where that is not
-        # plaintext; before it stands, in a connection of a group's or a transaction's own, what that is for.
+        # plaintext; a coordinator's own connection has the coordinator's name before that.
         BROKER = %r{\[thrd:.*?\]:\ (?:(?:\w+://)?(?:GroupCoordinator|TxnCoordinator)(?:/-?\d+)?:\ )?
                     (?:\w+://)?(?<broker>[^\s/]+:\d+)(?:/-?\w+)?:\ (?<reason>.*?)(?:\ \(after\ (?<after>.*)\))?\z}x
         UNREACHABLE = Regexp.union(/\A(?:Connect to |Failed to resolve|Connection setup timed out|SSL handshake failed|SASL )/,
@@ -75,14 +75,14 @@ module Guildhall
 
         # Lets a line through that was not there lately, and counts those it holds back. Not thread-safe.
         class RepeatFilter
-          # How many lines are remembered; beyond that, those that have not come lately are forgotten.
+          # How many lines are remembered; beyond that, lines that have not come lately are forgotten.
           MAX_SEEN_LINES = 500
           Seen = Struct.new(:latest, :due, :times)
           private_constant :Seen
 
           # @param pause [Numeric] seconds before the same line is let through again
-          # @param clock [#call] seconds
-          def initialize(pause, clock: Clock.method(:now))
+          # @param clock [#now] seconds
+          def initialize(pause, clock: Clock)
             @pause = pause
             @clock = clock
             @seen = {}
@@ -91,7 +91,7 @@ module Guildhall
           # @param key [Object] what makes a line the same
           # @return [Integer, nil] how often it came since it was let through last, this time included; nil: not now
           def admit(key)
-            now = @clock.call
+            now = @clock.now
             seen = @seen[key]
             return admit_first(key, now) if seen.nil? || forgotten?(seen, now)
 

@@ -7,7 +7,7 @@ require_relative "librdkafka_log"
 module Guildhall
   module Kafka
     module Logging
-      # Where one application's log goes: its events, librdkafka's log, and what subscribers raise.
+      # Writes one application's log: its events, librdkafka's log, and the errors of subscribers.
       class Log
         # @return [Logger, nil] used while `config.logger` is not set
         attr_accessor :default
@@ -20,7 +20,7 @@ module Guildhall
           @opened = false
         end
 
-        # Subscribes to the events that the Logger prints; only the first call does something.
+        # Subscribes to the events that the Logger prints. Further calls do nothing.
         def open(instrumentation)
           return if @opened
 
@@ -51,10 +51,8 @@ module Guildhall
           json.is_a?(JSONFormatter) ? json.call(severity, Time.now, logger.progname, text) : "#{text}\n"
         end
 
-        # @param message [String] what a subscriber has raised
-        def report(message)
-          logger&.error(message)
-        end
+        # @param message [String] of an error of a subscriber
+        def report(message) = logger&.error(message)
       end
     end
   end

@@ -7,8 +7,8 @@ require_relative "sampler"
 module Guildhall
   module Kafka
     module Metrics
-      # Makes metrics of one application's events, and takes a sample of what has no events each time that lag is measured. Subscribes only
-      # to what becomes a figure. Its subscribers run in the thread that publishes.
+      # Makes metrics of one application's events, and lets {Sampler} measure the rest each time that lag is measured. Subscribes only to
+      # events that become a figure. Its subscribers run in the thread that publishes.
       class Collector
         # @param backends [Array<#record>] called with a {Metric}, a number and a Hash of tags; what one raises harms no other, and no
         #   other figure

@@ -9,7 +9,7 @@ module Guildhall
     module Metrics
       # Dashboards to import and the table of the guide, made of the list of metrics. `guildhall metrics` prints them.
       module Dashboards
-        # What stands together, in the order of a page: title => how the names of its metrics begin.
+        # The rows of a page, in their order: title => how the names of the row's metrics begin.
         ROWS = {
           "Consuming" => %w[consumed dropped rejected], "Lag" => %w[lag stalled partitions in_flight],
           "Failures" => %w[retries retry_topic parked dead_letters errors],
@@ -99,7 +99,7 @@ module Guildhall
              "requests" => [{"q" => query, "display_type" => metric.type == :counter ? "bars" : "line"}]}
           end
 
-          # A line for each of their values. Partitions are too many for lines of their own.
+          # @return [Array<Symbol>] tags that have a line for each of their values; partitions are too many for that
           def lines_of(metric) = metric.tags - [:partition]
 
           # How a gauge's values of several processes and partitions become one.

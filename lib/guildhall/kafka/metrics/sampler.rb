@@ -12,7 +12,7 @@ module Guildhall
         def initialize(application, &record)
           @application = application
           @record = record
-          @set = {} # names of the gauges that were set for a partition, by its place
+          @set = {} # by the place of a partition the names of the gauges that were set for it
           @lag_known_at = {}
           @totals = Hash.new(0)
           @collected = [Clock.now, GC.total_time]
@@ -20,18 +20,17 @@ module Guildhall
 
         # @param lags [Array<Hash{Symbol=>Object}>] of the event `lag.measured`
         def sample(lags)
-          members = @application.listeners.reject(&:leaving?)
+          listeners = @application.listeners.reject(&:leaving?)
           sample_lags(lags)
-          sample_groups(members)
-          sample_partitions(members)
+          sample_groups(listeners)
+          sample_partitions(listeners)
           sample_process
           sample_pool
         end
 
         private
 
-        # Where the lag is not known, the last value stays, and its age grows: else an alert on lag would end with the outage that it is
-        # about.
+        # Where the lag is not known, the last value stays, and its age grows: else an alert on lag would end as soon as an outage begins.
         def sample_lags(lags)
           lags.each do |lag|
             place = lag.slice(*PLACE)
@@ -41,14 +40,14 @@ module Guildhall
           @lag_known_at.each { |place, known_at| set(place, "lag.age_seconds" => Clock.now - known_at) }
         end
 
-        def sample_groups(members)
-          members.group_by(&:group).each do |group, list|
-            gauge("members", list.size, {group:})
-            gauge("broker.silence_seconds", list.map { |listener| listener.answers.seconds }.min, {group:})
+        def sample_groups(listeners)
+          listeners.group_by(&:group).each do |group, of_group|
+            gauge("members", of_group.size, {group:})
+            gauge("broker.silence_seconds", of_group.map { |listener| listener.answers.seconds }.min, {group:})
           end
         end
 
-        def sample_partitions(members)
+        def sample_partitions(listeners)
           assigned = @application.partitions.map do |partition|
             place = {group: partition.topic.group, topic: partition.name, partition: partition.number}
             keys, messages = partition.parked_keys&.counts
@@ -58,7 +57,7 @@ module Guildhall
             place
           end
           gauge("partitions", assigned.size)
-          reset_gone(assigned, members)
+          reset_gone(assigned, listeners)
         end
 
         def set(place, values)
@@ -69,8 +68,8 @@ module Guildhall
         # A gauge keeps its last value in Prometheus and OpenTelemetry. It becomes 0 here once the partition belongs to another process, so
         # that a sum over all processes counts it once. Partitions that a group has lost without being asked keep their gauges until the
         # group has partitions again: until then, no other process may be measuring them.
-        def reset_gone(assigned, members)
-          lost = members.reject(&:assigned?).map(&:group)
+        def reset_gone(assigned, listeners)
+          lost = listeners.reject(&:assigned?).map(&:group)
           gone = @set.keys.reject { |place| assigned.include?(place) || lost.include?(place[:group]) }
           gone.each do |place|
             @set.delete(place).each { |name| gauge(name, 0, place) }

@@ -7,10 +7,17 @@ module Guildhall
       class Backoff
         JITTER = 0.2 # so that partitions that failed together do not come back together
 
-        # @param retries [Routing::Retries] a topic's own settings
-        def initialize(config, retries)
-          @first = retries.pause_timeout || config.pause_timeout
-          @most = retries.pause_max_timeout || config.pause_max_timeout
+        # @param retries [Routing::Retries, nil] a topic's own settings
+        def initialize(config, retries = nil)
+          @first = retries&.pause_timeout || config.pause_timeout
+          @most = retries&.pause_max_timeout || config.pause_max_timeout
+        end
+
+        # @return [String, nil] why the two settings cannot be combined
+        def problem
+          return unless [@first, @most].all?(Numeric) && @first > @most
+
+          "pause_timeout (#{@first} s) must not be longer than pause_max_timeout (#{@most} s)"
         end
 
         # @param failures [Integer] in a row, from 1

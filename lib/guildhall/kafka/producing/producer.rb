@@ -81,33 +81,33 @@ module Guildhall
 
           # Dead letters need a producer, and so do schedules.
           # @param loaded [Boolean] whether to load the gem, or only to look whether it is there
-          def validate(topics, errors, loaded: false)
+          def validate(topics, problems, loaded: false)
             needing = topics.select(&:needs_producer?)
             return if needing.empty? || (loaded ? load : installed?)
 
             needing.each do |topic|
               setting = topic.scheduled_tasks ? "schedule" : "dead_letter_queue"
-              errors.add("topic #{topic.name.inspect}: #{setting}: #{missing}")
+              problems.add("topic #{topic.name.inspect}: #{setting}: #{missing}")
             end
           end
 
           # A message that the framework sends on (a dead letter, say) counts as done once the broker has it: with settings that do not
           # wait for that it would be lost.
-          def validate_promise(topics, config, errors)
+          def validate_promise(topics, config, problems)
             return if topics.none?(&:needs_producer?)
 
             settings = settings(config)
             if %i[acks request.required.acks].any? { |name| settings[name].to_s == "0" }
-              errors.add("producer acks 0 loses dead letters, messages for later and runs of a schedule: the producer does not wait for " \
-                         "the broker")
+              problems.add("producer acks 0 loses dead letters, messages for later and runs of a schedule: the producer does not wait " \
+                           "for the broker")
             end
             return unless settings[:"transactional.id"]
 
-            errors.add("producer must not set transactional.id beside a dead_letter_queue, delay_topics or a schedule: " \
-                       "what these send is sent outside of transactions")
+            problems.add("producer must not set transactional.id beside a dead_letter_queue, delay_topics or a schedule: " \
+                         "what these send is sent outside of transactions")
           end
 
-          # @param topics [Array<Routing::Topic>] whose serializers encode objects other than Strings
+          # @param topics [#call] returns the routes, whose serializers encode objects other than Strings
           # @param logger [Logger] waterdrop makes it that of all clients
           # @raise [MissingDependencyError] without the gem waterdrop
           def create(config, topics, logger)

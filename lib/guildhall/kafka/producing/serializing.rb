@@ -6,6 +6,7 @@ module Guildhall
       # Makes bytes of payloads that are none, as the topic's route says: a step of waterdrop's middleware, so that every
       # way to produce takes it. Bytes (any String) and tombstones (nil) pass untouched.
       class Serializing
+        # @param topics [#call] returns the routes
         def initialize(topics)
           @topics = topics
         end
@@ -25,7 +26,7 @@ module Guildhall
         private
 
         def encoder(topic, payload)
-          @topics.filter_map { |route| route.encoder if route.match?(topic) }.first or
+          @topics.call.filter_map { |route| route.encoder if route.match?(topic) }.first or
             raise EncodeError, "topic #{topic}: no serializer for a #{payload.class}: give the topic's route a serializer"
         end
 

@@ -3,8 +3,8 @@
 module Guildhall
   module Kafka
     module Rails
-      # Each runner thread takes a connection of Active Record's for as long as its consumer works, and each thread of Puma does in the same
-      # process. Where there are fewer connections than threads, the last ones wait, and fail with ConnectionTimeoutError.
+      # Each runner thread takes a connection of Active Record's for as long as its consumer works, and so does each thread of Puma in the
+      # same process. If there are fewer connections than threads, the last threads wait, and fail with ConnectionTimeoutError.
       module Connections
         class << self
           # Loads Active Record, which consumers would do anyway. Connects to nothing.

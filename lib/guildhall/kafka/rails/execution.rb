@@ -15,7 +15,7 @@ module Guildhall
         def call(call, &block)
           return block.call if jobs?(call)
 
-          tagged(call.topic.group, call.id) { @reloader.wrap { Errors.during(call, &block) } }
+          tagged(call.topic.group, call.id) { @reloader.wrap { ErrorReports.during(call, &block) } }
         end
 
         private
@@ -41,7 +41,7 @@ module Guildhall
 
       # Passes errors on to `Rails.error`, and so to whatever error tracker the application has: unless `config.error_reports` says
       # `messages: true`, as {Redaction} makes them, with their class and backtrace.
-      module Errors
+      module ErrorReports
         SOURCE = "guildhall.kafka"
         REPORTED = :@__rails_error_reported
         MOST_CAUSES = 100 # some classes name themselves as their cause

@@ -11,7 +11,7 @@ module Guildhall
         # @return [Array<String>] events that are not written
         def unwanted_events = %w[lag.measured statistics.emitted]
 
-        # `guildhall server` is looked at where it was started, as `rails server` is.
+        # `guildhall server` prints its lines to standard output too, as `rails server` does.
         def log_to(out)
           return if ActiveSupport::Logger.logger_outputs_to?(__getobj__, out) || !__getobj__.respond_to?(:broadcast_to)
 

@@ -6,8 +6,8 @@ require_relative "../settings/rules"
 module Guildhall
   module Kafka
     module Routing
-      # Evaluates a block of the routes; the methods of a subclass are what the block may call. What is wrong is noted, not raised, so that
-      # all errors are reported together.
+      # Evaluates a block of the routes; the methods of a subclass are what the block may call. Mistakes are noted, not raised, so that all
+      # of them are reported together.
       class Builder
         # @return [Array<Symbol>] what the block may call
         def self.callable_names
@@ -17,16 +17,16 @@ module Guildhall
         # @return [Array<Symbol>] public methods that are for those who make a builder
         def self.internal_names = []
 
-        # @param errors [Config::Errors]
+        # @param problems [Config::Problems]
         # @param place [String] where in the routes the block is; messages begin with it
-        def initialize(errors, place)
-          @errors = errors
+        def initialize(problems, place)
+          @problems = problems
           @place = place
-          @incomplete = false # whether a block was left in the middle
+          @incomplete = false # whether the rest of a block was left out
         end
 
-        # Wrong arguments are noted like any other error; the rest of that block is left out. What is raised elsewhere is the
-        # application's error.
+        # Wrong arguments of our methods are noted like any other mistake, and the rest of the block is not evaluated. Any other error is
+        # the application's, and is raised.
         def apply(block)
           instance_eval(&block)
         rescue ::ArgumentError => error
@@ -34,25 +34,22 @@ module Guildhall
           raise unless place && own?(place)
 
           @incomplete = true
-          report_block("#{place.base_label}: #{error.message}")
+          report("#{place.base_label}: #{error.message}")
         end
 
         private
 
-        # Whether a method of this class was called with wrong arguments.
+        # @return [Boolean] whether a method of this class was called with wrong arguments there
         def own?(place)
           name = place.base_label.to_sym
           self.class.callable_names.include?(name) && method(name).source_location.first == place.path
         end
 
         # @return [nil]
-        def report_block(text)
-          @errors.add("#{@place}: #{text}")
+        def report(text)
+          @problems.add("#{@place}: #{text}")
           nil
         end
-
-        # (see #report_block)
-        def report(text) = report_block(text)
 
         # Notes keywords that a method does not have.
         # @return [Hash] the others
@@ -62,11 +59,12 @@ module Guildhall
           given.except(*unknown.keys)
         end
 
-        # The name of topics that the application creates, where the route does not give one. A group may be called what a topic may not.
+        # The name of topics that the application creates, where the route does not give one. A group's name may have characters that a
+        # topic's must not.
         # @param setting [String] that needs the name
         # @param name [String] made of the group's name
         # @param keyword [String] of the setting that gives another name, with its article
-        # @return [String, nil] nil: topics cannot be called that, which is reported
+        # @return [String, nil] nil: no topic can have that name, which is reported
         def name_after(group, name, setting, keyword, rule = Settings::Rules::TOPIC_PREFIX)
           return name if rule.problem(name).nil?
 
@@ -75,7 +73,7 @@ module Guildhall
         end
 
         def method_missing(name, *)
-          report_block(OptionRules.unknown("setting #{name}", name, self.class.callable_names))
+          report(OptionRules.unknown("setting #{name}", name, self.class.callable_names))
         end
 
         def respond_to_missing?(_name, _private = false) = false

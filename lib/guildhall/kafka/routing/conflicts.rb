@@ -5,10 +5,10 @@ require_relative "group_routes"
 module Guildhall
   module Kafka
     module Routing
-      # What several routes cannot have together.
+      # Finds what several routes cannot have together.
       class Conflicts
-        # A topic that the framework names itself. maker: what the topic is to the framework; route: of that topic, nil: none; source: the
-        # route whose messages go there.
+        # A topic that the framework names itself. maker: what the framework uses it for; route: the topic's own, nil: it has none; source:
+        # the route whose messages go there.
         Made = Data.define(:name, :maker, :route, :source)
         private_constant :Made
 
@@ -44,7 +44,7 @@ module Guildhall
           end
         end
 
-        # Topics in which messages wait belong to one group.
+        # Each topic in which messages wait must belong to one group.
         def shared_prefixes
           groups = @topics.group_by(&:waiting_prefix).except(nil).transform_values { |same| same.map(&:group).uniq }
           groups.reject { |_, names| names.one? }.map do |prefix, names|
@@ -78,12 +78,12 @@ module Guildhall
           nil
         end
 
-        # Topics that the framework names (retry topics, delay topics, schedules, dead letters of a queue), and whose name something else
-        # has, too: each would take the other's messages. A consumer of one's own may read dead letters.
+        # Topics that the framework names (retry topics, delay topics, schedules, dead letters of a queue), and that something else uses
+        # too: each would take the other's messages. An application's consumer may read dead letters, though.
         def name_clashes
           made = @topics.flat_map { |topic| made_for(topic) }.uniq { |one| [one.name, one.maker] }
           made.group_by(&:name).filter_map do |name, of_name|
-            # One prefix of two groups is reported as such.
+            # {#shared_prefixes} reports one prefix of two groups.
             makers = of_name.uniq { |one| (one.route || one.source).waiting_prefix || one.maker }
             uses = [*makers.map(&:maker), *of_name.flat_map { |one| other_uses(one) }].uniq
             "topic #{name.inspect} would be #{uses.join(" and ")}: give one of them another name" if uses.size > 1
@@ -95,9 +95,9 @@ module Guildhall
           if (maker = maker_of(topic))
             made << Made.new(name: topic.name, maker:, route: topic, source: nil)
           end
-          if topic.delay_tiers
+          if topic.delay_topics
             maker = "for dead letters of the delay topics of group #{topic.group}"
-            made << Made.new(name: topic.delay_tiers.dead_letters, maker:, route: nil, source: topic)
+            made << Made.new(name: topic.delay_topics.dead_letters, maker:, route: nil, source: topic)
           end
           if topic.dead_letter_queue&.own
             made << Made.new(name: topic.dead_letter_queue.topic, maker: "for dead letters of #{topic}", route: nil, source: topic)
@@ -106,7 +106,7 @@ module Guildhall
         end
 
         def maker_of(topic)
-          if topic.delay_tiers then "a delay topic of group #{topic.group}"
+          if topic.delay_topics then "a delay topic of group #{topic.group}"
           elsif topic.scheduled_tasks then "the schedule of group #{topic.group}"
           elsif topic.waiting_prefix then "a retry topic of #{topic.retry_topics.source} in group #{topic.group}"
           end
@@ -121,7 +121,7 @@ module Guildhall
           uses + sources.map { |topic| "for dead letters of #{topic}" }
         end
 
-        # A consumer that makes dead letters may not consume them as well. Two routes of one group are reported as duplicates.
+        # A consumer that makes dead letters may not consume them as well. {#duplicates} reports two routes of one group.
         def clash?(made, topic)
           return topic.consumer == made.source.consumer if made.source
 

@@ -11,7 +11,7 @@ module Guildhall
     module Routing
       # The block of `Guildhall::Kafka.routes`, and of `consumer_group "name" do … end` within it.
       class GroupBuilder < Builder
-        # What wants delay topics: the groups that do, with their topics; and the groups that want none, nil: all.
+        # wanted: topics whose messages may be produced for later, by group; off: groups that want no delay topics, nil for all groups.
         Delayed = Struct.new(:wanted, :off) do
           def groups = off.include?(nil) ? [] : wanted.keys - off
         end
@@ -28,8 +28,8 @@ module Guildhall
         # @param multiplexed [Hash{String=>Multiplexing}] gets what is set here
         # @param delayed [Delayed] notes what is set here
         # @param outer [Boolean] whether the blocks of other groups are within this one
-        def initialize(group, errors, defaults = [], multiplexed = {}, delayed = Delayed.new(wanted: {}, off: []), outer: true)
-          super(errors, "routes")
+        def initialize(group, problems, defaults = [], multiplexed = {}, delayed = Delayed.new(wanted: {}, off: []), outer: true)
+          super(problems, "routes")
           @group = group
           @defaults = defaults.dup
           @multiplexed = multiplexed
@@ -38,58 +38,52 @@ module Guildhall
           @topics = []
         end
 
-        # What follows from all blocks together: delay topics for what needs them, unless the routes have some, or want none; and which
-        # topics the delay topics serve.
+        # After all blocks: adds delay topics for messages that need them, unless the routes have some, or want none, and says which topics
+        # the delay topics serve.
         def complete
           return self if @delayed.wanted.empty?
 
           group = @delayed.groups.first
-          add_default_delay_topics(group) if group && @topics.none?(&:delay_tiers)
+          add_delay_topics(group) if group && @topics.none?(&:delay_topics)
           serves = @delayed.wanted.values.flatten.uniq.freeze
-          @topics.map! { |topic| topic.delay_tiers ? topic.with(delay_tiers: topic.delay_tiers.with(serves:)) : topic }
+          @topics.map! { |topic| topic.delay_topics ? topic.with(delay_topics: topic.delay_topics.with(serves:)) : topic }
           self
         end
 
-        # Settings for every topic that comes after it in this block.
+        # Settings for every topic that follows in this block.
         def defaults(&block)
           @defaults << block
         end
 
         def topic(name, &block)
-          builder = TopicBuilder.new(name, @group, @errors)
+          builder = TopicBuilder.new(name, @group, @problems)
           [*@defaults, *block].each { |settings| builder.apply(settings) }
           topic = builder.build
           @topics.push(topic, *(topic.retry_topics.routes(topic) if topic.retry_topics&.prefix))
         end
 
-        # The topics that messages of `produce_later` wait in, `PREFIX.SECONDS`. This process sends them on when it consumes; those
-        # that are missing are created when the application starts. A message that cannot be sent on goes to `PREFIX.dead`.
-        # @param delays [Array<Numeric>] seconds; the first is how exactly times are kept. false: `active_job_topic` brings none, of this
-        #   `consumer_group`; outside of any: of all groups
+        # The topics that messages of `produce_later` wait in, `PREFIX.SECONDS`. Each process that consumes sends messages on from there.
+        # Missing topics are created when the application starts. A message that cannot be sent on goes to `PREFIX.dead`.
+        # @param delays [Array<Numeric>] seconds; the first one is the precision of due times. false: `active_job_topic` adds no delay
+        #   topics for this `consumer_group`; outside of any: for all groups
         # @param prefix [String, nil] of the topics' names; nil: "GROUP.delay"
         def delay_topics(*delays, prefix: nil, **unknown)
           known(:delay_topics, unknown, [:prefix])
           return @delayed.off << (@outer ? nil : @group) if delays == [false]
 
-          delays = Delaying::DelayTopics::DEFAULT if delays.empty?
-          prefix ||= delay_prefix
-          tiers = Delaying::DelayTopics.new(prefix:, delays: delays.freeze)
-          problems = DELAY_TOPICS.errors(tiers.to_h.slice(:delays, :prefix).compact, prefix: "delay_topics ")
-          return problems.each { |problem| report(problem) } if problems.any? || prefix.nil?
-
-          add_delay_topics(tiers)
+          add_delay_topics(@group, delays, prefix)
         end
 
-        # Tasks that recur, each once per due time in all processes of the group. The topic is compacted, and created when the
-        # application starts.
-        # @param topic [String, nil] keeps what was run; nil: "GROUP.schedule"
+        # Tasks that recur, each once per due time in all processes of the group. Their topic keeps which of them have run; it is compacted,
+        # and created when the application starts.
+        # @param topic [String, nil] nil: "GROUP.schedule"
         def schedule(topic: nil, **unknown, &block)
           known(:schedule, unknown, [:topic])
           return report("schedule needs a block with its tasks") unless block
 
           topic ||= name_after(@group, "#{@group}.schedule", "schedule", "a topic", Settings::Rules::TOPIC_NAME) or return
 
-          builder = ScheduleBuilder.new(topic, @group, @errors)
+          builder = ScheduleBuilder.new(topic, @group, @problems)
           builder.apply(block)
           @topics << builder.build
         end
@@ -100,8 +94,8 @@ module Guildhall
           topic(expression, &)
         end
 
-        # How many members of this consumer group each process has, so that it reads with several threads, and decodes there on several
-        # cores. Topics with librdkafka settings of their own have as many members of their own.
+        # How many members of this consumer group each process has, so that several threads read, and decode there on several cores. Topics
+        # with librdkafka settings of their own have as many members of their own.
         # @param size [Integer, Range<Integer>] with a Range the lag decides: one more when this process was behind for `grow_after`, one
         #   less when it has been caught up for `shrink_after`; never more than it has partitions
         # @option options [Numeric] lag seconds: behind means that the oldest message that is not done is older; 10 unless set
@@ -119,42 +113,35 @@ module Guildhall
 
           good = name.is_a?(Symbol) || (name.is_a?(String) && !name.strip.empty?)
           report("consumer_group needs a name, not #{name.inspect}") unless good
-          inner = GroupBuilder.new(name.to_s, @errors, @defaults, @multiplexed, @delayed, outer: false)
+          inner = GroupBuilder.new(name.to_s, @problems, @defaults, @multiplexed, @delayed, outer: false)
           inner.apply(block)
           @topics.concat(inner.topics)
         end
 
         private
 
-        def report(text)
-          @errors.add(text)
-          nil
-        end
-
-        # For routes whose messages may be produced with a delay.
+        # For routes whose messages may be produced for later.
         def delay_topics_for(*names)
           (@delayed.wanted[@group] ||= []).concat(names.map(&:to_s))
         end
 
-        # @return [String, nil] nil: topics cannot be called that, which is reported
-        def delay_prefix(group = @group) = name_after(group, "#{group}.delay", "delay_topics", "a prefix")
+        def add_delay_topics(group, delays = [], prefix = nil)
+          delays = Delaying::DelayTopics::DEFAULT if delays.empty?
+          prefix ||= name_after(group, "#{group}.delay", "delay_topics", "a prefix")
+          problems = DELAY_TOPICS.errors({delays:, prefix:}.compact, prefix: "delay_topics ")
+          return problems.each { |problem| report(problem) } if problems.any? || prefix.nil?
 
-        def add_default_delay_topics(group)
-          prefix = delay_prefix(group) or return
-          add_delay_topics(Delaying::DelayTopics.new(prefix:, delays: Delaying::DelayTopics::DEFAULT), group)
+          delay_topics = Delaying::DelayTopics.new(prefix:, delays: delays.freeze)
+          delays.each { |delay| @topics << delay_route(delay_topics, delay, group) }
         end
 
-        def add_delay_topics(tiers, group = @group)
-          tiers.delays.each { |delay| @topics << delay_route(tiers, delay, group) }
-        end
-
-        def delay_route(tiers, delay, group)
+        def delay_route(delay_topics, delay, group)
           due = Filter.new(name: "delay", source: Delaying::DueFilter, arguments: {seconds: delay}.freeze)
-          builder = TopicBuilder.new(tiers.name(delay), group, @errors)
+          builder = TopicBuilder.new(delay_topics.name(delay), group, @problems)
           builder.consumer(Delaying::Forwarder)
           builder.initial_offset("earliest")
-          builder.dead_letter_queue(topic: tiers.dead_letters)
-          builder.build.with(delay_tiers: tiers, filters: [due].freeze)
+          builder.dead_letter_queue(topic: delay_topics.dead_letters)
+          builder.build.with(delay_topics:, filters: [due].freeze)
         end
       end
 
@@ -163,8 +150,8 @@ module Guildhall
         def self.internal_names = [:build]
 
         # @param topic [String] the schedule's
-        def initialize(topic, group, errors)
-          super(errors, "schedule of group #{group}")
+        def initialize(topic, group, problems)
+          super(problems, "schedule of group #{group}")
           @topic = topic
           @group = group
           @tasks = []
@@ -187,12 +174,12 @@ module Guildhall
 
           @tasks << Scheduling::Task.new(name, cron, parsed, missed, block)
         rescue MissingDependencyError => error
-          @errors.add(error.message)
+          @problems.add(error.message)
         end
 
         def build
           report("needs a task: task(\"name\", \"0 3 * * *\") { … }") if @tasks.empty?
-          builder = TopicBuilder.new(@topic, @group, @errors)
+          builder = TopicBuilder.new(@topic, @group, @problems)
           builder.consumer(Scheduling::TaskConsumer)
           builder.initial_offset("earliest")
           builder.build.with(scheduled_tasks: @tasks.freeze)

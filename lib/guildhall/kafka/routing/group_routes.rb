@@ -3,14 +3,14 @@
 module Guildhall
   module Kafka
     module Routing
-      # Which route takes which topic, in one consumer group: a route of that name wins over patterns, an earlier pattern over
-      # later ones. May be used by any thread.
+      # The routes of one consumer group: says which of them takes a topic. A route of that name wins over patterns, an earlier pattern over
+      # later ones. Any thread may use it.
       class GroupRoutes
         attr_reader :group
 
         # @param chosen [Array<Topic>] those of the group that this process consumes
-        # @param all [Array<Topic>] all that are routed in the group: a process that consumes only the pattern leaves the
-        #   topics that have a route of their own to the others
+        # @param all [Array<Topic>] all routes of the group: a process that consumes only the pattern leaves topics with a route of their
+        #   own to other processes
         def initialize(chosen, all = chosen)
           @group = chosen.first.group
           @named = chosen.reject(&:pattern?).to_h { |topic| [topic.name, topic] }
@@ -19,10 +19,8 @@ module Guildhall
         end
 
         # @param name [String] of a topic
-        # @return [Topic, nil] nil: none of them
-        def route(name)
-          candidates(name).first
-        end
+        # @return [Topic, nil] nil: none of them takes it
+        def route(name) = candidates(name).first
 
         # @param name [String] of a topic
         # @return [Array<Topic>] all routes that match it, the one that takes it first
@@ -33,9 +31,7 @@ module Guildhall
         end
 
         # @return [Array<String>] topics with a route of their own
-        def names
-          @named.keys
-        end
+        def names = @named.keys
       end
     end
   end

@@ -5,9 +5,9 @@ require_relative "../errors"
 module Guildhall
   module Kafka
     module Routing
-      # Which of the routed groups and topics one process consumes: those that are named, or all, without those that are
-      # excluded. A topic may be named although only a pattern matches it: then just that topic is meant. A pattern's own
-      # name is how `guildhall routes` prints it: `/orders-.*/`.
+      # Chooses the groups and topics that one process consumes: those that are named, or all, without those that are excluded. A topic may
+      # be named although only a pattern matches it: then just that topic is meant. A pattern is named as `guildhall routes` prints it:
+      # `/orders-.*/`.
       class RouteSelection
         # A group or topic was named that is not routed.
         class UnknownNameError < ConfigurationError; end
@@ -69,7 +69,7 @@ module Guildhall
           (own | narrowed).uniq { |topic| [topic.group, topic.name] } # a route of its own wins over a pattern
         end
 
-        # Also the delay topics that another group has for theirs.
+        # Also the delay topics in which another group lets messages of theirs wait.
         def of_groups(routes)
           own, others = routes.partition { |topic| @groups.include?(topic.group) }
           names = own.flat_map(&:names)

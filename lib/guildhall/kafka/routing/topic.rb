@@ -11,8 +11,7 @@ module Guildhall
       Rules = Settings::Rules
       private_constant :Rules
 
-      # What becomes of messages that a consumer keeps failing on. own: whether nobody has named the topic, so that it is created where it
-      # is missing.
+      # The policy for messages that a consumer keeps failing on. own: the framework has named the topic, and creates it.
       DeadLetterPolicy = Settings.value({own: false}) do
         setting :topic, nil, Rules::TOPIC_NAME.or(false), "where the message goes; false: it is skipped"
         setting :max_retries, nil, OptionRules.integer(0..),
@@ -50,8 +49,8 @@ module Guildhall
         def non_retryable?(error) = non_retryable.any? { |klass| error.is_a?(klass) }
       end
 
-      # Where messages go that a consumer has failed on, before they become dead letters. step: how many of the topics a message of
-      # this route has passed; 0: it is in its own topic.
+      # The topics that a message passes after its consumer has failed on it, before it becomes a dead letter. source: its own topic; step:
+      # how many of the topics the messages of this route have passed; 0: it is the route of their own topic.
       RetryTopics = Settings.value({source: nil, step: 0}) do
         setting :delays, nil, Rules::ASCENDING_SECONDS, "seconds, one number for each topic", written: %w[retry_topics SECONDS…]
         setting :prefix, nil, Rules::TOPIC_PREFIX.or(nil), "of the topics' names; nil: \"TOPIC.GROUP.retry\". A pattern needs one"
@@ -61,9 +60,6 @@ module Guildhall
       class RetryTopics
         # @return [String, nil] where a message goes next; nil: to the dead letters
         def next_topic = step < delays.size ? "#{prefix}.#{delays[step]}" : nil
-
-        # @return [Boolean] whether the message comes from its own topic
-        def first? = step.zero?
 
         def routes(topic)
           delays.each_with_index.map do |seconds, index|
@@ -83,20 +79,20 @@ module Guildhall
           "takes the partitioner's answer, returns which virtual partition it is"
       end
 
-      # What waits where a message fails, and how much of a partition may wait.
+      # The order of messages: what waits where one of them fails, and how much of a partition may wait.
       Ordering = Settings.value do
         setting :by, nil, Rules::KEY, "`:key`", written: %w[ordering BY]
         setting :max_parked_keys, 100, Rules::COUNT, "of a partition: when that many keys wait, it rests"
         setting :max_parked_messages, 1_000, Rules::COUNT, "of a partition: when that many messages wait, it rests"
       end
 
-      # What decides about messages before the consumer sees them: a class, of which each partition has an instance of its own, or
-      # an object with `call`, which all partitions share.
+      # Decides about messages before the consumer sees them: a class, of which each partition has an instance of its own, or an object with
+      # `call`, which all partitions share.
       Filter = Data.define(:name, :source, :arguments) do
         def build = source.is_a?(Class) ? source.new(**arguments) : source
       end
 
-      # How many members of a consumer group one process has: always as many, or between two numbers, as the lag says.
+      # The number of members of a consumer group in one process: a fixed one, or between two numbers, as the lag says.
       Multiplexing = Settings.value do
         setting :size, nil, nil, "an Integer; or a Range: the lag decides, never more than the process has partitions",
           written: %w[multiplexing SIZE]
@@ -141,7 +137,7 @@ module Guildhall
         # @return [Boolean] whether their number changes with the lag
         def elastic? = maximum > minimum
 
-        # @return [Boolean] whether there is one member, as there is unless something else was set
+        # @return [Boolean] whether there is never more than one
         def single? = maximum == 1
 
         def to_s = elastic? ? "#{minimum} to #{maximum} members" : "#{maximum} member#{"s" unless single?}"
@@ -150,7 +146,7 @@ module Guildhall
       # How one topic, or every topic that matches a pattern, is consumed: what its route says, and what follows from other routes. Frozen.
       #
       # The settings are declared here, and {TopicBuilder} has a method for each: see CONTRIBUTING, "Add a setting to a route".
-      Topic = Settings.value({name: nil, group: nil, excluded: [].freeze, delay_tiers: nil, scheduled_tasks: nil,
+      Topic = Settings.value({name: nil, group: nil, excluded: [].freeze, delay_topics: nil, scheduled_tasks: nil,
                               multiplexing: Multiplexing::NONE}) do
         setting :consumer, nil, nil, "a subclass of `Guildhall::Kafka::Consumer`; one instance handles one partition"
         setting :deserializer, nil, Rules::DESERIALIZER,
@@ -189,7 +185,7 @@ module Guildhall
           "a message that the consumer keeps failing on goes to the first of these topics, is consumed again from there after its " \
           "delay, then goes to the next one, and at last to the dead letter queue. The topics are `PREFIX.SECONDS`; those that are " \
           "missing are created when the application starts",
-          note: ->(retries, _) { "retries after #{retries.delays.join(", ")} s" if retries.first? }
+          note: ->(retries, topic) { "retries after #{retries.delays.join(", ")} s" unless topic.retry_topic? }
         setting :initial_offset, nil, OptionRules.one_of("earliest", "latest").or(nil),
           "where a group without a committed offset begins; nil: as librdkafka's `auto.offset.reset` says"
         setting :delivery, :at_least_once, OptionRules.one_of(:at_least_once, :at_most_once),
@@ -198,7 +194,7 @@ module Guildhall
           "reads these partitions without a consumer group: partition => where to begin (`:all`: what is there, and what comes; " \
           "`:latest`; an offset; the first message at or after a Time; -10: with the last ten). Every process with this route reads all " \
           "of them, and nothing is committed",
-          label: "assign partitions", written: %i[assign partitions],
+          written: %i[assign partitions],
           note: ->(assigned, _) { "partitions #{assigned.keys.join(", ")} without a group" }
         setting :transactional, false, Rules::BOOLEAN,
           "true: its consumer may use `transaction`, for which each partition has a producer of its own", note: ->(*) { "transactional" }
@@ -240,14 +236,18 @@ module Guildhall
         # @return [Boolean] whether the framework itself produces for it
         def needs_producer? = republishes? || !scheduled_tasks.nil?
 
-        # @return [String, nil] how the names of the topics begin that messages wait in, of which this is one; nil: it is none
-        def waiting_prefix = delay_tiers&.prefix || (retry_topics.prefix unless retry_topics.nil? || retry_topics.first?)
+        # @return [Boolean] whether messages of another topic come here, after its consumer has failed on them
+        def retry_topic? = !retry_topics.nil? && retry_topics.step.positive?
 
-        # @return [Array<String>] names by which it is chosen: its own, and that of the topic whose retries it has
+        # @return [String, nil] of a topic that messages wait in: the prefix of its name, which all such topics of its source share; nil: it
+        #   is another topic
+        def waiting_prefix = delay_topics&.prefix || (retry_topics.prefix if retry_topic?)
+
+        # @return [Array<String>] names that choose it: its own, and that of the topic whose retries it has
         def names = [to_s, *retry_topics&.source].uniq
 
-        # @return [Array<String>] topics with which it is chosen: messages of theirs wait here
-        def serves = delay_tiers ? delay_tiers.serves : [].freeze
+        # @return [Array<String>] topics that choose it too: their messages wait here
+        def serves = delay_topics ? delay_topics.serves : [].freeze
 
         # @return [Boolean] whether its consumers have an `initialized`, which may seek
         def may_seek_at_first? = consumed? && consumer.instance_method(:initialized).owner != Consumer
@@ -269,7 +269,7 @@ module Guildhall
 
         def to_s = pattern? ? name.inspect : name
 
-        # @return [Array<String>] what `guildhall routes` says of settings that differ from the default
+        # @return [Array<String>] notes of `guildhall routes` on settings that differ from the default
         def notes
           self.class.settings.filter_map do |setting|
             value = public_send(setting.name)

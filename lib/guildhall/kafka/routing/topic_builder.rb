@@ -9,11 +9,10 @@ module Guildhall
   module Kafka
     module Routing
       # The block of `topic "name" do … end`: each method is a setting. {Topic} and {Filtering::BUILT_IN} declare them, and a method for
-      # each is generated. The methods that are written out take other arguments, or do more than to keep them.
+      # each is generated. The methods below take other arguments, or do more than to keep them.
       class TopicBuilder < Builder
         # Settings that are keywords of a method, by that method: `deserializing parallel:`.
-        KEYWORDS = Topic.settings.select { |setting| setting.written&.last.is_a?(Symbol) }
-          .group_by { |setting| setting.written.first }.freeze
+        KEYWORDS = Topic.settings.select(&:keyword?).group_by { |setting| setting.written.first }.freeze
         # Where the route does not say what a key is.
         BY_KEY = VirtualPartitions.new(partitioner: :raw_key.to_proc)
         private_constant :KEYWORDS, :BY_KEY
@@ -42,9 +41,9 @@ module Guildhall
         def self.internal_names = [:build]
 
         # @param name [String, Symbol, Regexp] of the topic, or that names match
-        def initialize(name, group, errors)
+        def initialize(name, group, problems)
           @name = name.is_a?(Symbol) ? name.to_s : name
-          super(errors, "topic #{@name.inspect}")
+          super(problems, "topic #{@name.inspect}")
           @group = group
           @settings = {}
         end
@@ -108,7 +107,7 @@ module Guildhall
           queue = @settings[:dead_letter_queue]
           @settings[:dead_letter_queue] = queue.with(max_retries: @settings[:retry_topics] ? 0 : 3) if queue && queue.max_retries.nil?
           topic = Topic.new(name: @name, group: @group, **@settings)
-          TopicChecks.new(topic, @errors).run unless @incomplete
+          TopicChecks.new(topic, @problems).run unless @incomplete
           topic
         end
 
@@ -134,7 +133,7 @@ module Guildhall
           @settings[:filters] = [*@settings[:filters], Filter.new(name:, source:, arguments: arguments.freeze)].freeze
         end
 
-        # For routes that should have one: unless the block, or `defaults`, has said something else.
+        # Adds a dead letter queue, unless the block, or `defaults`, has said something else.
         def dead_letter_queue_of_its_own
           return if @settings[:dead_letter_queue] || @without_dead_letters || @settings[:delivery] == :at_most_once
 

@@ -6,10 +6,10 @@ require_relative "topic"
 module Guildhall
   module Kafka
     module Routing
-      # Everything that can be wrong with one topic's settings: each by itself, as its rule says, and those that exclude each other, or mean
-      # nothing together.
+      # Finds everything that is wrong with one topic's settings: each by itself, as its rule says, and those that exclude each other, or
+      # mean nothing together.
       class TopicChecks
-        # What one topic cannot set for itself, and where it is set: librdkafka's name => the place.
+        # Settings of librdkafka that one topic cannot have for itself => where the application sets them.
         APPLICATIONS = {"bootstrap.servers" => "config.kafka", "metadata.broker.list" => "config.kafka",
                         "group.id" => 'consumer_group "name" do … end', "client.id" => "config.client_id"}.freeze
         # Pairs that no route may have => why.
@@ -34,13 +34,15 @@ module Guildhall
         }.freeze
         private_constant :APPLICATIONS, :EXCLUSIVE
 
-        def initialize(topic, errors)
+        def initialize(topic, problems)
           @topic = topic
-          @errors = errors
+          @problems = problems
         end
 
         def run
-          report("is not a valid topic name: letters, digits, '.', '_' and '-' only, 249 at most") unless name?
+          if !@topic.pattern? && Settings::Rules::TOPIC_NAME.problem(@topic.name)
+            report("is not a valid topic name: letters, digits, '.', '_' and '-' only, 249 at most")
+          end
           check_consumer
           Topic.settings.problems(@topic.to_h).each { |problem| report(problem) }
           check_exclusive
@@ -52,8 +54,6 @@ module Guildhall
         end
 
         private
-
-        def name? = @topic.pattern? || Settings::Rules::TOPIC_NAME.problem(@topic.name).nil?
 
         def check_consumer
           consumer = @topic.consumer
@@ -81,16 +81,10 @@ module Guildhall
         end
 
         def check_retries
-          retries = @topic.retries
-          check_error_classes(retries)
-          if @topic.retry_topics && @topic.dead_letter_queue.nil?
-            report("retry_topics needs a dead_letter_queue: what comes after the last one")
-          end
-          first = retries.pause_timeout
-          most = retries.pause_max_timeout
-          return unless first.is_a?(Numeric) && most.is_a?(Numeric) && first > most
+          check_error_classes(@topic.retries)
+          return unless @topic.retry_topics && @topic.dead_letter_queue.nil?
 
-          report("retries pause_timeout (#{first} s) must not be longer than pause_max_timeout (#{most} s)")
+          report("retry_topics needs a dead_letter_queue: what comes after the last one")
         end
 
         def check_error_classes(retries)
@@ -124,7 +118,7 @@ module Guildhall
           check_arity("filter", source, 1)
         end
 
-        # What `new` and `call` would raise for each partition.
+        # Otherwise `new` and `call` would raise for each partition.
         def check_filter_class(source, given)
           return report("filter #{source} has no method call") unless source.method_defined?(:call)
 
@@ -158,7 +152,7 @@ module Guildhall
             report("has initial_offset and kafka auto.offset.reset, which say the same: leave one of them out")
           end
           APPLICATIONS.each { |name, place| report("kafka must not set #{name}: that is #{place}") if @topic.kafka.key?(name.to_sym) }
-          Config::LibrdkafkaSettings.validate(@topic.kafka, @errors, "topic #{@topic.name.inspect} kafka")
+          Config::LibrdkafkaSettings.validate(@topic.kafka, @problems, "topic #{@topic.name.inspect} kafka")
         end
 
         def check_arity(name, callable, count)
@@ -166,7 +160,7 @@ module Guildhall
         end
 
         def report(text)
-          @errors.add("topic #{@topic.name.inspect}: #{text}")
+          @problems.add("topic #{@topic.name.inspect}: #{text}")
         end
       end
     end

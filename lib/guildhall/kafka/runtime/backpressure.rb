@@ -20,12 +20,13 @@ module Guildhall
            [config.max_bytes, *topics.filter_map(&:max_bytes)].max * batches]
         end
 
-        def self.validate(config, topics, errors)
+        def self.validate(config, topics, problems)
           bytes = config.max_bytes_in_flight
           _, minimum = minimum(config, topics)
           return if bytes.nil? || bytes >= minimum
 
-          errors.add("max_bytes_in_flight has to be at least #{minimum}, not #{bytes}: three batches for each of the runners, and one more")
+          problems.add("max_bytes_in_flight has to be at least #{minimum}, not #{bytes}: three batches for each of the runners, and " \
+                       "one more")
         end
 
         # @return [Integer] messages in memory now

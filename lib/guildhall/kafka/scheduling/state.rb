@@ -7,9 +7,9 @@ module Guildhall
   module Kafka
     module Scheduling
       # The state of a schedule, as the records of its topic give it: of each task its last run, and whether it is enabled. The topic is
-      # compacted: each key's last record is enough. Whoever reads it gets the same state.
+      # compacted: each key's last record is enough. All who read it get the same state.
       class State
-        # The last due time of a task and what became of it.
+        # A due time of a task, and its outcome.
         #
         # @!attribute [r] id
         #   @return [String] of the attempt: a process knows its own by it
@@ -36,12 +36,12 @@ module Guildhall
           # Whether no process has to check this due time again.
           def over? = state != :released
 
-          # Whether this run counts, read after the run `before`: of one due time the first claim does.
+          # Whether this run counts where it is read after the run `before`: the first claim of a due time does.
           def after?(before)
             before.nil? || due > before.due || id == before.id || (due == before.due && (follows == before.id || !before.over?))
           end
         end
-        # Whether a task is enabled, since when.
+        # Whether a task is enabled, and since when.
         Switch = Data.define(:enabled, :at) do
           # @raise [Guildhall::ArgumentError]
           def initialize(enabled:, at:)

@@ -10,7 +10,7 @@ module Guildhall
       # A recurring task of the routes, and when it is due. A due time is a number of seconds since 1970.
       class Task
         MISSED = %i[run_once skip].freeze
-        # A due time that is no older is not missed: a rebalance takes as long.
+        # A due time that is no older does not count as missed: a rebalance may take this long.
         GRACE_SECONDS = 60
         RULES = OptionRules.new(
           name: OptionRules.rule("a name of letters, digits, spaces and . _ -") { |name| /\A[\w. -]+\z/.match?(name) },
@@ -55,14 +55,14 @@ module Guildhall
         # @return [Integer] the first due time after it
         def next_due(time) = @cron.next_time(Time.at(time)).to_i
 
-        # Several that have passed are one.
-        # @param since [Numeric] the last due time that was looked at
+        # Several due times that have passed count as one.
+        # @param since [Numeric] the due time that was considered last
         # @return [Integer, nil] the last due time; nil: none has come since
         def due(since, now)
           @cron.previous_time(Time.at(now.floor + 1)).to_i if next_due(since) <= now
         end
 
-        # Whether a due time is to be left out because it has passed.
+        # Whether a missed due time is left out.
         def skip?(due, now) = @missed == :skip && now - due > GRACE_SECONDS
 
         # Whether a run that was cut off is repeated.

@@ -11,7 +11,7 @@ module Guildhall
   module Kafka
     module Scheduling
       # Runs the tasks of a schedule in the process that has its topic's partition. Before a run it writes a claim into the topic, and
-      # runs the task when it reads that claim back: of several claims of one due time the first one counts, for everybody who reads
+      # runs the task when it reads that claim back: the first of several claims of one due time counts, for every process that reads
       # them. So a process that does not know yet that the partition has gone runs nothing twice.
       class TaskConsumer < Consumer
         CLAIM_SECONDS = 30 # after which a claim that was not read back is written again
@@ -64,7 +64,7 @@ module Guildhall
           topic.scheduled_tasks.each { |task| consider(task, now) unless @claims.key?(task.name) }
         end
 
-        # Writing the same run again does no harm: of each due time the first claim counts, and its process knows it by its id.
+        # Writing the same run again does no harm: the first claim of a due time counts, and its process knows it by its id.
         def note(name, run)
           @claims[name] = run
           write(name, run)

@@ -5,25 +5,25 @@ require "guildhall/option_rules"
 module Guildhall
   module Kafka
     module Settings
-      # What settings may be.
+      # The values that settings may have.
       module Rules
         # An Integer beyond it is taken for milliseconds, as Karafka's durations are: copied from there it would wait a thousand times too
         # long without a word. Written as a Float (`900.0`) it is taken at its word.
         MAX_INTEGER_SECONDS = 600
         # No duration here makes sense beyond a day.
         MAX_SECONDS = 86_400
-        # Libraries whose modules are not callable, by the last word of their names => what does that here.
+        # Libraries whose modules are not callable, by the last word of their names => the codec to use instead.
         CODECS = {"JSON" => "Guildhall::JSON.lazy", "Oj" => "Guildhall::JSON.lazy", "MessagePack" => "Guildhall::MessagePack.lazy",
                   "Psych" => "Guildhall::YAML", "YAML" => "Guildhall::YAML", "CSV" => "Guildhall::CSV"}.freeze
 
         class << self
-          # @param zero [Boolean] whether 0 will do
+          # @param zero [Boolean] whether 0 is allowed
           def duration(zero: false)
             seconds = OptionRules.seconds(zero:)
             seconds.with(check: ->(value) { seconds.check.call(value) && (Rules.milliseconds(value) || true) })
           end
 
-          # @return [String, nil] what to say of a number that looks like milliseconds
+          # @return [String, nil] the message for a number that looks like milliseconds
           def milliseconds(value)
             return "is in seconds: #{value} looks like milliseconds" if value > MAX_SECONDS
             return unless value.is_a?(Integer) && value > MAX_INTEGER_SECONDS
@@ -31,7 +31,7 @@ module Guildhall
             "is in seconds: #{value} looks like milliseconds (write #{value / 1000.0} for that, or #{value}.0 if seconds are meant)"
           end
 
-          # @param count [Integer] of arguments that it is called with
+          # @param count [Integer] of arguments that it gets
           def callable(expected, count)
             OptionRules.rule(expected) { |value| value.respond_to?(:call) && (Rules.arity_problem(value, count) || true) }
           end
@@ -48,7 +48,7 @@ module Guildhall
             "is called with #{count} argument#{"s" unless count == 1}, and takes #{taken}"
           end
 
-          # @return [String, nil] for a library's module, what to use instead
+          # @return [String, nil] the message for a library's module, with the codec to use instead
           def meant(expected, value)
             codec = CODECS[value.name.to_s[/\w+\z/]] if value.is_a?(Module)
             "must be #{expected}, not #{value}; did you mean #{codec}?" if codec

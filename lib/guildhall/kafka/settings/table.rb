@@ -12,11 +12,10 @@ module Guildhall
       #
       # - `rule`: the values that are allowed: an OptionRules::Rule; or a class with `settings` of its own, which the setting takes as
       #   keywords; or nil, where {Routing::TopicChecks} looks at the value.
-      # - `label`: what messages call it.
       # - `written`: where routes do not set it by a method of its name: the method, and the keyword (a Symbol) or argument (a String).
       # - `note`: called with a value that is not the default, and the topic; returns what `guildhall routes` prints.
       # - `json`: called with the value; returns the members of the route's JSON.
-      Setting = Data.define(:name, :default, :rule, :sentence, :label, :written, :note, :json) do
+      Setting = Data.define(:name, :default, :rule, :sentence, :written, :note, :json) do
         # @return [Array<String>] everything that is wrong with the value, each as a message
         def problems(value, prefix = "")
           return [] if rule.nil?
@@ -24,6 +23,12 @@ module Guildhall
 
           [*rule.problem(value)&.then { |problem| "#{prefix}#{label} #{problem}" }]
         end
+
+        # @return [String, Symbol] what messages call it: as routes write it
+        def label = keyword? ? written.join(" ") : name
+
+        # @return [Boolean] whether routes write it as a keyword of another method
+        def keyword? = written&.last.is_a?(Symbol)
 
         # @return [Table, nil] the settings that it consists of
         def parts = (rule.settings if rule.respond_to?(:settings))
@@ -33,7 +38,7 @@ module Guildhall
 
         # @return [Array<String>] rows of the guide's table: its own, and one for each of its parts
         def to_rows
-          title = written ? "#{written.join(" ")}#{":" if written.last.is_a?(Symbol)}" : name
+          title = written ? "#{written.join(" ")}#{":" if keyword?}" : name
           ["| `#{title}` | #{default.inspect unless parts} | #{sentence} |",
            *parts&.flat_map { |part| part.with(written: part.written || [name, part.name]).to_rows }]
         end
@@ -48,8 +53,8 @@ module Guildhall
           instance_eval(&declarations) if declarations
         end
 
-        def setting(name, default, rule, sentence, label: name, written: nil, note: nil, json: nil)
-          @settings[name] = Setting.new(name:, default: default.freeze, rule:, sentence:, label:, written:, note:, json:)
+        def setting(name, default, rule, sentence, written: nil, note: nil, json: nil)
+          @settings[name] = Setting.new(name:, default: default.freeze, rule:, sentence:, written:, note:, json:)
         end
 
         def [](name) = @settings[name]

@@ -96,7 +96,9 @@ module Guildhall
           @bootstrap_servers = Address.new(Functions.rd_kafka_mock_cluster_bootstraps(@cluster), self)
           Functions.rd_kafka_mock_group_initial_rebalance_delay_ms(@cluster, 0) # no other member is about to join
           Functions.rd_kafka_brokers_add(@handle, @bootstrap_servers) # for its own questions about watermarks
-          stop_at_exit
+          owner = Process.pid
+          # Ruby unloads librdkafka when it ends: threads that still ran there would crash the process.
+          at_exit { stop if Process.pid == owner }
         end
 
         # @raise [EmbeddedBrokerError] when it is there already
@@ -128,13 +130,9 @@ module Guildhall
         end
 
         # Makes every broker unreachable until {#resume}; what was stored stays.
-        def suspend
-          each_broker { |id| Functions.rd_kafka_mock_broker_set_down(@cluster, id) }
-        end
+        def suspend = @brokers.times { |index| Functions.rd_kafka_mock_broker_set_down(@cluster, index + 1) }
 
-        def resume
-          each_broker { |id| Functions.rd_kafka_mock_broker_set_up(@cluster, id) }
-        end
+        def resume = @brokers.times { |index| Functions.rd_kafka_mock_broker_set_up(@cluster, index + 1) }
 
         # Ends the broker; a second call does nothing. Close its clients first: they would look for it for ever.
         def stop
@@ -148,12 +146,6 @@ module Guildhall
 
         private
 
-        # Ruby unloads librdkafka when it ends: threads that still ran there would crash the process.
-        def stop_at_exit
-          owner = Process.pid
-          at_exit { stop if Process.pid == owner }
-        end
-
         def create_handle
           config = Rdkafka::Bindings.rd_kafka_conf_new
           error = FFI::MemoryPointer.new(:char, 256)
@@ -164,10 +156,6 @@ module Guildhall
           raise EmbeddedBrokerError, error.read_string if handle.null?
 
           handle
-        end
-
-        def each_broker(&)
-          (1..@brokers).each(&)
         end
       end
     end

@@ -5,7 +5,7 @@ require "guildhall/clock"
 module Guildhall
   module Kafka
     module Testing
-      # What stands behind {OfflineTopic} in place of threads and a broker: nothing happens before the test lets it.
+      # Stands for threads and a broker behind {OfflineTopic}: nothing happens before the test lets it.
       module Offline
         # A message that no broker has sent, with the methods of {Record}.
         Record = Data.define(:topic, :partition, :offset, :timestamp, :key, :raw_payload, :headers) do
@@ -172,7 +172,7 @@ module Guildhall
           end
         end
 
-        # What one partition needs of a {Kafka::Runtime}, without threads and brokers: what it reports is kept.
+        # Stands for a {Kafka::Runtime} of one partition, without threads and brokers; keeps the errors that are reported.
         class Runtime
           # @return [Config] with pauses between attempts that a test does not notice
           attr_reader :config
@@ -186,7 +186,7 @@ module Guildhall
           def initialize(topic, application, config:, timer: Timer.new, steps: [])
             @application = application
             @config = config
-            @plan = DecodingStrategy.new(topic.with(parallel: false)) # payloads are decoded when they are read
+            @decoding = Decoding.new(topic.with(parallel: false)) # payloads are decoded when they are read
             @steps = steps
             @producer = Producer.new(steps)
             @backpressure = Kafka::Runtime::Backpressure.new(config, [topic])
@@ -196,7 +196,7 @@ module Guildhall
             @contention = Kafka::Runtime::Contention.new
           end
 
-          def decoding(_topic) = @plan
+          def decoding(_topic) = @decoding
           def transactional_producer(_id) = TransactionalProducer.new(@steps, @producer)
           def in_background = yield
           def abandon(_handle) = nil

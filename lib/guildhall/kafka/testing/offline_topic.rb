@@ -23,8 +23,9 @@ module Guildhall
           @topic = topic = topic.with(retries: topic.retries.with(pause_timeout: nil, pause_max_timeout: nil))
           config = application.config.dup
           config.pause_timeout = config.pause_max_timeout = PAUSE_SECONDS
-          @runtime = Offline::Runtime.new(topic, application, config:, steps: Producing::Producer.steps(config, application.routes.topics))
-          @serializing = Producing::Serializing.new([topic])
+          steps = Producing::Producer.steps(config, application.routes.method(:latest_topics))
+          @runtime = Offline::Runtime.new(topic, application, config:, steps:)
+          @serializing = Producing::Serializing.new(-> { [topic] })
           @listener = Offline::Listener.new
           @partition = Partition.new(topic, topic.name, 0, @listener, @runtime)
           @partition.begin

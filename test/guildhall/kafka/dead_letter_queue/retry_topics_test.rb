@@ -134,8 +134,8 @@ class KafkaRetryTopicsTest < GuildhallTest
     errors = assert_raises(Guildhall::ConfigurationError) { @application.validate! }.message.lines.grep(/^  - /)
     rule = "and topic names have letters, digits, '.', '_' and '-' only, 249 at most\n"
     assert_equal ["  - topic \"a\": retry_topics needs a prefix: after the group \"my group\" it would be \"a.my group.retry\", #{rule}",
-                  "  - delay_topics needs a prefix: after the group \"my group\" it would be \"my group.delay\", #{rule}",
-                  "  - schedule needs a topic: after the group \"my group\" it would be \"my group.schedule\", #{rule}"], errors.grep(/my group/)
+                  "  - routes: delay_topics needs a prefix: after the group \"my group\" it would be \"my group.delay\", #{rule}",
+                  "  - routes: schedule needs a topic: after the group \"my group\" it would be \"my group.schedule\", #{rule}"], errors.grep(/my group/)
     assert_equal(["is not a valid topic name"], errors.grep(/no good/).map { |line| line[/is not a valid topic name/] })
   end
 

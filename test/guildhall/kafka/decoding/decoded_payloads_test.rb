@@ -45,7 +45,7 @@ class KafkaDecodedPayloadsTest < GuildhallTest
 
   def test_nothing_is_decoded_before_it_is_asked_for_and_then_once
     counting = Counting.new
-    payloads = plan { deserializer(counting) && deserializing(lazy: :on_access) }.begin(records("a", "nothing", nil), :source)
+    payloads = decoding { deserializer(counting) && deserializing(lazy: :on_access) }.begin(records("a", "nothing", nil), :source)
     assert_equal 0, counting.calls
     2.times { assert_equal ["A", nil, nil], Array.new(3) { |index| payloads[index] } }
     assert_equal 2, counting.calls, "nil is a payload, too; a tombstone has none"
@@ -53,7 +53,7 @@ class KafkaDecodedPayloadsTest < GuildhallTest
 
   def test_what_failed_is_decoded_again_before_another_attempt_and_nothing_else
     counting = Counting.new(1)
-    payloads = plan { deserializer(counting) && deserializing(parallel: false) }.begin(records("a", "b"), :source)
+    payloads = decoding { deserializer(counting) && deserializing(parallel: false) }.begin(records("a", "b"), :source)
     payloads.wait
     assert_equal %w[IOError B], [payloads[0].error_class, payloads[1]]
     payloads.again
@@ -62,7 +62,7 @@ class KafkaDecodedPayloadsTest < GuildhallTest
 
   def test_what_failed_in_a_worker_is_decoded_again_by_the_thread_that_asks
     with_pool do |pool|
-      payloads = plan(pool) { deserializer(FailsInWorkers) && deserializing(parallel: true) }.begin(records("a", nil, "b"), :source)
+      payloads = decoding(pool) { deserializer(FailsInWorkers) && deserializing(parallel: true) }.begin(records("a", nil, "b"), :source)
       payloads.wait
       assert_equal ["ArgumentError", nil, "no b here"], [payloads[0].error_class, payloads[1], payloads[2].message]
       payloads.again
@@ -73,7 +73,7 @@ class KafkaDecodedPayloadsTest < GuildhallTest
   def test_a_payload_that_ends_its_readers_thread_ends_no_other
     deadly = Deadly.new.freeze
     with_pool(workers: 0) do |pool|
-      [plan { deserializer(deadly) && deserializing(lazy: :on_access) }, plan(pool) { deserializer(deadly) }].each do |way|
+      [decoding { deserializer(deadly) && deserializing(lazy: :on_access) }, decoding(pool) { deserializer(deadly) }].each do |way|
         payloads = way.begin(records(*%w[p0 p1 p2 p3 p4]), :source)
         outcomes = nil
         lives = (1..10).find { (outcomes = Thread.new { Array.new(5) { |index| payloads[index] } }.value) || payloads.again && nil }
@@ -85,13 +85,13 @@ class KafkaDecodedPayloadsTest < GuildhallTest
   end
 
   def test_without_a_deserializer_the_payload_is_the_bytes
-    payloads = plan.begin(records("a", nil), :source)
+    payloads = decoding.begin(records("a", nil), :source)
     assert_equal ["a", nil], [payloads[0], payloads[1]]
   end
 
   def test_what_the_reader_has_left_is_decoded_by_the_whole_deserializer
-    lazy = plan { deserializer Guildhall::JSON.lazy }.begin(records('{"a": 1}', "{", "null"), :source, [nil, nil, nil])
-    piped = plan { deserializer(STAGES) && deserializing(parallel: false) }.begin(records('{"a": 1}', "{"), :source, [nil, nil])
+    lazy = decoding { deserializer Guildhall::JSON.lazy }.begin(records('{"a": 1}', "{", "null"), :source, [nil, nil, nil])
+    piped = decoding { deserializer(STAGES) && deserializing(parallel: false) }.begin(records('{"a": 1}', "{"), :source, [nil, nil])
     assert_equal [1, 1, nil], [lazy[0]["a"], piped[0], lazy[2]]
     assert_equal [[nil, "Guildhall::JSON::ParseError"], [:decode, "Guildhall::JSON::ParseError"]],
       [lazy[1], piped[1]].map { |failure| [failure.stage, failure.error_class] }

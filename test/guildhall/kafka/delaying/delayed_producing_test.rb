@@ -19,7 +19,7 @@ class KafkaDelayedProducingTest < GuildhallTest
 
   def produce(at)
     producer = Producer.new
-    producer.delay_tiers = -> { Guildhall::Kafka::Delaying::DelayTopics.new(prefix: "later", delays: [1]) }
+    producer.delay_topics = -> { Guildhall::Kafka::Delaying::DelayTopics.new(prefix: "later", delays: [1]) }
     producer.produce_later(at:, topic: "t", payload: "x")
   end
 

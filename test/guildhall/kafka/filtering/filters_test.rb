@@ -5,7 +5,7 @@ require "support/kafka_partition"
 
 # Each filter with unread batches, and the selection that they are called with.
 class KafkaFiltersTest < GuildhallTest
-  ROUTE = Guildhall::Kafka::Routing::TopicBuilder.new("t", "group", Guildhall::Kafka::Config::Errors.new).build
+  ROUTE = Guildhall::Kafka::Routing::TopicBuilder.new("t", "group", Guildhall::Kafka::Config::Problems.new).build
 
   # Results of payloads that are bytes.
   class Bytes

@@ -94,7 +94,7 @@ class KafkaLoggingEventLogTest < GuildhallTest
     [3, {message: true}, {messages: 1}].each do |wrong|
       config = Guildhall::Kafka::Config.new
       config.error_reports = wrong
-      errors = Guildhall::Kafka::Config::Errors.new
+      errors = Guildhall::Kafka::Config::Problems.new
       config.validate(errors)
       assert_match(/\Aerror_reports (must be a Hash: \{messages: true\}|unknown setting message; did you mean|.*messages must be true or false)/, errors.to_a.grep(/error_reports/).first)
     end

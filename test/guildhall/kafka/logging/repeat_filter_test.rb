@@ -4,6 +4,8 @@ require "test_helper"
 require "guildhall/kafka"
 
 class KafkaLoggingRepeatFilterTest < GuildhallTest
+  attr_reader :now # of the filter's clock
+
   def setup
     @now = 100.0
   end
@@ -35,7 +37,7 @@ class KafkaLoggingRepeatFilterTest < GuildhallTest
 
   private
 
-  def repeats(pause) = Guildhall::Kafka::Logging::LibrdkafkaLog::RepeatFilter.new(pause, clock: -> { @now })
+  def repeats(pause) = Guildhall::Kafka::Logging::LibrdkafkaLog::RepeatFilter.new(pause, clock: self)
 
   def after(seconds)
     @now += seconds

@@ -40,7 +40,7 @@ class MiddlewareTest < GuildhallTest
 
   def test_settings
     [[:call], [->(_) {}, nil], "call"].each do |middleware|
-      errors = Guildhall::Kafka::Config::Errors.new
+      errors = Guildhall::Kafka::Config::Problems.new
       Guildhall::Kafka::Config.new.tap { |config| config.middleware = middleware }.validate(errors)
       assert_includes errors.to_a.join, "middleware must be an Array of objects with call"
     end

@@ -32,7 +32,7 @@ class KafkaProducerDefaultsTest < GuildhallTest
   end
 
   def assert_librdkafka_takes(settings)
-    errors = Guildhall::Kafka::Config::Errors.new
+    errors = Guildhall::Kafka::Config::Problems.new
     Guildhall::Kafka::Config::LibrdkafkaSettings.validate_together(settings, :rd_kafka_producer, errors, "producer")
     assert_empty errors.to_a
   end

@@ -20,19 +20,19 @@ class KafkaSerializingTest < GuildhallTest
     header = {"__value_schema_id" => "\1".b + [GUID.delete("-")].pack("H*")}
     codec = Guildhall::JSON::Confluent.new(registry, topic: "orders", schema_id: :headers)
     [codec, codec.lazy].each do |encoder|
-      serializing = Guildhall::Kafka::Producing::Serializing.new([Route.new(encoder)])
+      serializing = Guildhall::Kafka::Producing::Serializing.new(-> { [Route.new(encoder)] })
       assert_equal({topic: "orders", payload: "{\"a\":1}", headers: header}, serializing.call({topic: "orders", payload: {"a" => 1}}))
       given = {"trace" => "t"}.freeze
       assert_equal given.merge(header), serializing.call({topic: "orders", payload: {}, headers: given})[:headers]
     end
-    in_payload = Guildhall::Kafka::Producing::Serializing.new([Route.new(Guildhall::JSON::Confluent.new(registry, topic: "orders"))])
+    in_payload = Guildhall::Kafka::Producing::Serializing.new(-> { [Route.new(Guildhall::JSON::Confluent.new(registry, topic: "orders"))] })
     assert_equal({topic: "orders", payload: "\0\0\0\0\7{}".b}, in_payload.call({topic: "orders", payload: {}}))
   ensure
     server&.close
   end
 
   def test_bytes_and_tombstones_are_left_as_they_are
-    serializing = Guildhall::Kafka::Producing::Serializing.new([Route.new(Guildhall::JSON)])
+    serializing = Guildhall::Kafka::Producing::Serializing.new(-> { [Route.new(Guildhall::JSON)] })
     [{topic: "orders", payload: "x"}, {topic: "orders", payload: nil}].each { |message| assert_same message, serializing.call(message) }
     assert_equal "[1]", serializing.call({topic: "orders", payload: [1]})[:payload]
     assert_match(/topic other: no serializer for a Array/, assert_raises(Guildhall::EncodeError) { serializing.call({topic: "other", payload: [1]}) }.message)

@@ -83,7 +83,7 @@ class KafkaRegistriesTest < GuildhallTest
     application = Guildhall::Kafka::Application.new
     application.config.kafka = {"bootstrap.servers": "localhost:1"}
     application.routes.draw(&routes)
-    errors = Guildhall::Kafka::Config::Errors.new
+    errors = Guildhall::Kafka::Config::Problems.new
     topics = application.routes.topics(errors)
     Guildhall::Kafka::Reachability::Registries.new(topics, clock: @clock) { |name, **payload| @events << [name, payload] }
   end

@@ -6,7 +6,7 @@ require "guildhall/kafka"
 class KafkaGroupBuilderTest < GuildhallTest
   # @return [Array(Array<String>, Array<Routing::Topic>)] errors and routes
   def draw(&)
-    errors = Guildhall::Kafka::Config::Errors.new
+    errors = Guildhall::Kafka::Config::Problems.new
     routes = Guildhall::Kafka::Routing::Routes.new(Guildhall::Kafka::Config.new.tap { |config| config.group_id = "shop" })
     routes.draw(&)
     [errors, routes.topics(errors)].then { |found, topics| [found.to_a, topics] }
@@ -42,7 +42,7 @@ class KafkaGroupBuilderTest < GuildhallTest
       'schedule of group shop: task "d": unknown keyword mised; did you mean missed?',
       "schedule of group shop: unknown setting tusk; did you mean task?",
       'schedule of group empty: needs a task: task("name", "0 3 * * *") { … }',
-      "schedule needs a block with its tasks",
+      "routes: schedule needs a block with its tasks",
       'schedule: there are 2 tasks "d"'
     ], errors
   end
@@ -62,7 +62,7 @@ class KafkaGroupBuilderTest < GuildhallTest
       schedule { task("a") }
       consumer_group("b") { schedule(topci: "x") { task("b", "every hour") { nil } } }
     end
-    assert_equal ["schedule of group shop: task: wrong number of arguments (given 1, expected 2)", "schedule: unknown keyword topci; did you mean topic?",
+    assert_equal ["schedule of group shop: task: wrong number of arguments (given 1, expected 2)", "routes: schedule: unknown keyword topci; did you mean topic?",
                   'schedule of group shop: needs a task: task("name", "0 3 * * *") { … }'].sort, errors.sort
   end
 

@@ -50,8 +50,8 @@ class KafkaRoutingChecksTest < GuildhallTest
       deserialiser JSON
     end
     assert_equal ["deserializer must be an object with `call`, not JSON; did you mean Guildhall::JSON.lazy?",
-                  "headers_deserializer must be an object with `call`, or nil, not 7",
-                  "key_deserializer must be an object with `call`, not Psych; did you mean Guildhall::YAML?",
+                  "deserializers headers must be an object with `call`, or nil, not 7",
+                  "deserializers key must be an object with `call`, not Psych; did you mean Guildhall::YAML?",
                   "serializer must be an object with `encode` or `call`, not JSON; did you mean Guildhall::JSON?",
                   "unknown setting deserialiser; did you mean deserializer?"], all.sort
   end
@@ -127,7 +127,7 @@ class KafkaRoutingChecksTest < GuildhallTest
     rule = "and topic names have letters, digits, '.', '_' and '-' only, 249 at most"
     [proc { delay_topics }, proc { delay_topics_for("t") }].each do |block|
       setup
-      assert_equal ["delay_topics needs a prefix: after the group \"my group\" it would be \"my group.delay\", #{rule}"],
+      assert_equal ["routes: delay_topics needs a prefix: after the group \"my group\" it would be \"my group.delay\", #{rule}"],
         problems { consumer_group("my group") { instance_eval(&block) } }
     end
     setup
@@ -154,7 +154,7 @@ class KafkaRoutingChecksTest < GuildhallTest
   end
 
   def test_delays_whose_topics_would_have_no_name_are_refused
-    assert_equal ["delay_topics delays must be one or more ascending numbers of seconds (5, 30, 300), not [(1/3)]"], problems { delay_topics 1/3r }
+    assert_equal ["routes: delay_topics delays must be one or more ascending numbers of seconds (5, 30, 300), not [(1/3)]"], problems { delay_topics 1/3r }
     setup
     assert_match(/\Aretry_topics delays must be/, errors { dead_letter_queue(topic: "dead") && retry_topics(1e30) }.first)
   end

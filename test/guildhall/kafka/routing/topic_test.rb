@@ -13,7 +13,7 @@ class KafkaRoutingTopicTest < GuildhallTest
   end
 
   def route(&block)
-    errors = Guildhall::Kafka::Config::Errors.new
+    errors = Guildhall::Kafka::Config::Problems.new
     builder = Routing::TopicBuilder.new("t", "g", errors)
     builder.apply(proc { consumer Handles })
     builder.apply(block) if block

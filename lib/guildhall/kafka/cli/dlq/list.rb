@@ -1,10 +1,12 @@
 # frozen_string_literal: true
 
+require_relative "dead_letters_command"
+
 module Guildhall
   module Kafka
     module CLI
       class Dlq < Guildhall::CLI::Command
-        # `guildhall dlq list`: what dead letter topics hold.
+        # `guildhall dlq list`: prints dead letters.
         class List < DeadLettersCommand
           HEADINGS = ["DEAD LETTER", "WHEN", "FROM", "GROUP", "ATTEMPTS", "ERROR", "BYTES", "REPLAYED"].freeze
           LIMIT = 50
@@ -40,7 +42,7 @@ module Guildhall
             end
           end
 
-          # Of all partitions. No more than the limit is kept in memory of each.
+          # Of each partition no more than the limit is kept in memory.
           def newest(dead_letters, ranges)
             limit = @options.fetch(:limit, LIMIT)
             limit = Float::INFINITY if limit.zero?
@@ -94,7 +96,7 @@ module Guildhall
              **headers(dead_letter.original_headers)}
           end
 
-          # A header may have several values, and no value; its name may be any bytes. Those with a value that is not valid text are apart.
+          # A header may have several values, and no value; its name may be any bytes. Headers whose values are not valid text are apart.
           def headers(all)
             binary, readable = all.transform_values { |value| value.is_a?(Array) ? value : [value] }
               .partition { |_, values| values.any? { |value| value && utf8(value).encoding != Encoding::UTF_8 } }

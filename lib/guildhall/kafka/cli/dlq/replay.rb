@@ -1,10 +1,12 @@
 # frozen_string_literal: true
 
+require_relative "dead_letters_command"
+
 module Guildhall
   module Kafka
     module CLI
       class Dlq < Guildhall::CLI::Command
-        # `guildhall dlq replay`: another try for what dead letter topics hold.
+        # `guildhall dlq replay`: sends dead letters back to their topics.
         class Replay < DeadLettersCommand
           PROGRESS_INTERVAL_SECONDS = 2 # between two lines of progress
           NOTES = <<~TEXT
@@ -55,7 +57,7 @@ module Guildhall
             @out.puts(advice(dead_letters)) if replay&.interrupted?
           end
 
-          # How far it has come is kept at the broker.
+          # Whether the broker keeps how far the replay has come.
           def noted? = !@options[:offsets] && !filtered?
 
           def ranges_to_replay(dead_letters)

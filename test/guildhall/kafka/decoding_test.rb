@@ -5,7 +5,7 @@ require "support/kafka_records"
 require "guildhall/kafka"
 require "guildhall/json"
 
-class KafkaDecodingStrategyTest < GuildhallTest
+class KafkaDecodingTest < GuildhallTest
   include KafkaRecords
 
   # Notes how batches are dispatched.
@@ -62,16 +62,16 @@ class KafkaDecodingStrategyTest < GuildhallTest
   def test_one_place_for_each_route
     pool = NotingPool.new
     places = {
-      none: plan, in_reader: plan { deserializer Guildhall::JSON.lazy },
-      in_pool: plan(pool) { deserializer FIRST }, on_access: plan { deserializer(FIRST) && deserializing(parallel: false) }
+      none: decoding, in_reader: decoding { deserializer Guildhall::JSON.lazy },
+      in_pool: decoding(pool) { deserializer FIRST }, on_access: decoding { deserializer(FIRST) && deserializing(parallel: false) }
     }
     assert_equal places.keys, places.values.map(&:place)
     assert_equal [nil, Guildhall::JSON.lazy, nil, nil], places.values.map(&:codec)
   end
 
   def test_what_follows_the_native_decoder_runs_on_workers_where_they_may_be_used
-    assert_equal :in_pool, plan(NotingPool.new) { deserializer STAGES }.place
-    in_reader = plan { deserializer(STAGES) && deserializing(parallel: false) }
+    assert_equal :in_pool, decoding(NotingPool.new) { deserializer STAGES }.place
+    in_reader = decoding { deserializer(STAGES) && deserializing(parallel: false) }
     assert_equal [:in_reader, Guildhall::JSON.lazy, false], [in_reader.place, in_reader.codec, in_reader.complete?]
   end
 
@@ -81,27 +81,27 @@ class KafkaDecodingStrategyTest < GuildhallTest
   def test_who_decodes_and_why_not_workers
     with_pool do |pool|
       {
-        plan(pool) => "nobody (no deserializer)", plan(pool) { deserializer Guildhall::JSON.lazy } => "reader (C)",
-        plan(pool) { deserializer STAGES } => "workers, or consumer thread where that is faster",
-        plan(pool) { deserializer(STAGES) && deserializing(parallel: true) } => "workers",
-        plan(pool) { deserializer(STAGES) && deserializing(parallel: false) } => "reader (C), then consumer thread (parallel: false)",
-        plan(pool) { deserializer(STAGES) && deserializing(lazy: :on_access) } => "consumer thread (lazy: :on_access)",
-        plan(pool) { deserializer(FIRST) && deserializing(parallel: false) } => "consumer thread (parallel: false)"
+        decoding(pool) => "nobody (no deserializer)", decoding(pool) { deserializer Guildhall::JSON.lazy } => "reader (C)",
+        decoding(pool) { deserializer STAGES } => "workers, or consumer thread where that is faster",
+        decoding(pool) { deserializer(STAGES) && deserializing(parallel: true) } => "workers",
+        decoding(pool) { deserializer(STAGES) && deserializing(parallel: false) } => "reader (C), then consumer thread (parallel: false)",
+        decoding(pool) { deserializer(STAGES) && deserializing(lazy: :on_access) } => "consumer thread (lazy: :on_access)",
+        decoding(pool) { deserializer(FIRST) && deserializing(parallel: false) } => "consumer thread (parallel: false)"
       }.each { |way, text| assert_equal [text, false], [way.to_s, way.refused?] }
     end
   end
 
   def test_a_pipeline_that_workers_cannot_run_says_why
     with_pool do |pool|
-      way = plan(pool) { deserializer USES_RATES }
+      way = decoding(pool) { deserializer USES_RATES }
       assert_equal [:on_access, true], [way.place, way.refused?]
-      assert_match(/\A\S*RATES is a Hash that is not shareable, test\S*decoding_strategy_test.rb:\d+\z/, way.reason)
+      assert_match(/\A\S*RATES is a Hash that is not shareable, test\S*decoding_test.rb:\d+\z/, way.reason)
       assert_equal "consumer thread (#{way.reason})", way.to_s
     end
   end
 
   def test_what_is_no_pipeline_is_not_refused
-    way = plan { deserializer ->(bytes) { bytes.upcase } }
+    way = decoding { deserializer ->(bytes) { bytes.upcase } }
     assert_equal :on_access, way.place
     assert_match(/\Adeserializer is a Proc that is not shareable\z/, way.reason)
     refute_predicate way, :refused?
@@ -111,47 +111,47 @@ class KafkaDecodingStrategyTest < GuildhallTest
     with_pool do |pool|
       [NeedsMetadata.new, Guildhall::Pipeline.new([Guildhall.map(NeedsMetadata.new)])].each do |task|
         given = records("a", "b")
-        plan(pool) { deserializer(task) && deserializing(parallel: true) }.begin(given, :source).run
+        decoding(pool) { deserializer(task) && deserializing(parallel: true) }.begin(given, :source).run
         assert_equal [%w[a b], given], NeedsPreparing::CALLS.pop(timeout: 10)
       end
     end
   end
 
   def test_on_access_the_reader_does_not_decode
-    on_access = plan { deserializer(Guildhall::JSON.lazy) && deserializing(lazy: :on_access) }
+    on_access = decoding { deserializer(Guildhall::JSON.lazy) && deserializing(lazy: :on_access) }
     assert_equal [:on_access, nil], [on_access.place, on_access.codec]
   end
 
   def test_settings_that_contradict_each_other
     application = Guildhall::Kafka::Application.new
     application.config.kafka = {"bootstrap.servers": "localhost:1"}
-    errors = Guildhall::Kafka::Config::Errors.new
+    errors = Guildhall::Kafka::Config::Problems.new
     application.routes.draw { topic("t") { deserializing parallel: true, lazy: :on_access } }
     application.routes.draw { topic("u") { deserializing lazy: :never } }
     application.routes.topics(errors)
     assert_includes errors.to_a, %(topic "t": deserializing lazy: :on_access cannot be parallel: true)
-    assert_includes errors.to_a, %(topic "u": lazy must be :on_access or nil, not :never)
+    assert_includes errors.to_a, %(topic "u": deserializing lazy must be :on_access or nil, not :never)
   end
 
   def test_what_workers_cannot_run_is_an_error_at_the_start_or_is_decoded_on_access
     tool = Struct.new(:cache) { def call(bytes) = cache[bytes] ||= bytes.upcase }.new({})
     with_pool do |pool|
-      error = assert_raises(Guildhall::ConfigurationError) { plan(pool) { deserializer(tool) && deserializing(parallel: true) } }
+      error = assert_raises(Guildhall::ConfigurationError) { decoding(pool) { deserializer(tool) && deserializing(parallel: true) } }
       assert_match(/topic "t": deserializing parallel: true, but workers cannot run the deserializer: .*cache/, error.message)
-      way = plan(pool) { deserializer tool }
+      way = decoding(pool) { deserializer tool }
       assert_equal [:on_access, "A"], [way.place, way.begin(records("a"), :source)[0]]
     end
   end
 
   def test_a_pool_that_refuses_a_batch_costs_nothing_but_its_help
-    way = plan(FullPool.new) { deserializer FIRST }
+    way = decoding(FullPool.new) { deserializer FIRST }
     assert_equal %w[A B], [0, 1].map { |index| way.begin(records("a", "b"), :source)[index] }
   end
 
   def test_a_batch_is_prepared_once_and_not_by_the_runner_that_begins_it
     with_runners do |runners|
       with_pool do |pool|
-        way = plan(pool, runners:) { deserializer(NeedsPreparing.new) && deserializing(parallel: true) }
+        way = decoding(pool, runners:) { deserializer(NeedsPreparing.new) && deserializing(parallel: true) }
         payloads = way.begin(records("a", nil, "b"), :source)
         thread, prepared = NeedsPreparing::CALLS.pop(timeout: 5)
         refute_same Thread.current, thread
@@ -164,7 +164,7 @@ class KafkaDecodingStrategyTest < GuildhallTest
 
   def test_where_runners_are_busy_the_thread_that_asks_prepares
     with_pool do |pool|
-      way = plan(pool) { deserializer(NeedsPreparing.new) && deserializing(parallel: true) }
+      way = decoding(pool) { deserializer(NeedsPreparing.new) && deserializing(parallel: true) }
       payloads = way.begin(records("a"), :source)
       assert_empty NeedsPreparing::CALLS
       assert_equal ["A", 1], [payloads[0], NeedsPreparing::CALLS.size]
@@ -174,7 +174,7 @@ class KafkaDecodingStrategyTest < GuildhallTest
   def test_where_preparing_fails_payloads_are_left_to_their_reader_and_it_is_not_tried_for_each_batch
     with_pool do |pool|
       reported = []
-      way = plan(pool, report: reported.method(:push)) { deserializer(NeedsPreparing.new(failing: IOError)) && deserializing(parallel: true) }
+      way = decoding(pool, report: reported.method(:push)) { deserializer(NeedsPreparing.new(failing: IOError)) && deserializing(parallel: true) }
       outcomes = Array.new(3) { way.begin(records("a"), :source)[0] }
       assert_equal [%w[A A A], 1, ["out of reach"]], [outcomes, NeedsPreparing::CALLS.size, reported.map(&:message)]
     end
@@ -184,7 +184,7 @@ class KafkaDecodingStrategyTest < GuildhallTest
   def test_whatever_preparing_raises_is_no_error_of_a_payload
     with_pool do |pool|
       [NotImplementedError, SystemStackError, SystemExit, :exit].each do |failing|
-        way = plan(pool) { deserializer(NeedsPreparing.new(failing:)) && deserializing(parallel: true) }
+        way = decoding(pool) { deserializer(NeedsPreparing.new(failing:)) && deserializing(parallel: true) }
         payloads = way.begin(records("a", "b"), :source)
         Thread.new { payloads[0] }.join
         assert_equal [%w[A B], 1], [[payloads[0], payloads[1]], NeedsPreparing::CALLS.size], failing
