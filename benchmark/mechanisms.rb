@@ -136,7 +136,9 @@ servers = ENV.fetch("KAFKA_BOOTSTRAP_SERVERS", "")
 Bench.script("mechanisms") do |bench|
   run = lambda do |machine|
     PoolChoices.new(bench, machine).run if bench.wanted?("mechanisms.#{machine}.pool")
-    KafkaChoices.new(bench, servers, machine).run if bench.wanted?("mechanisms.#{machine}.kafka") && !servers.empty? && ENV["KAFKA_BROKER_PID"]
+    next if servers.empty? || !ENV["KAFKA_BROKER_PID"] || !bench.wanted?("mechanisms.#{machine}.kafka")
+
+    KafkaChoices.new(bench, servers, machine).run
   end
   run.call("quiet") if bench.wanted?("mechanisms.quiet")
   BusyMachine.during { run.call("busy") } if bench.wanted?("mechanisms.busy")

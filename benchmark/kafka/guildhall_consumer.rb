@@ -110,7 +110,8 @@ module ReadAhead
 
     def watch(statistics)
       partitions = statistics["topics"].values.flat_map { |topic| topic["partitions"].values }
-      return if @complete || partitions.sum { |partition| [partition["next_offset"], partition["hi_offset"]].min.clamp(0..) } < Integer(ARGV[2])
+      fetched = partitions.sum { |partition| [partition["next_offset"], partition["hi_offset"]].min.clamp(0..) }
+      return if @complete || fetched < Integer(ARGV[2])
 
       Process.kill(:STOP, Integer(ENV.fetch("FREEZE")))
       @complete = true

@@ -63,7 +63,7 @@ module Guildhall
         # @return [nil, Enumerator] without a block, an Enumerator, which may be `lazy`
         # @raise [Guildhall::ArgumentError] where there is no such topic, and for arguments that mean nothing
         # @raise [ConfigurationError] listing every error of the settings
-        # @raise [KafkaError] also where a partition that is asked for has no leader; and unless `until` is nil, where nothing comes for 30 s
+        # @raise [KafkaError] also if a partition that is asked for has no leader; and unless `until` is nil, if nothing comes for 30 s
         #   although there is more to read
         def each_message(topic, from: :earliest, until: :end, partitions: nil, deserializer: nil, &block)
           til = binding.local_variable_get(:until) # which Ruby takes for a keyword of its own
