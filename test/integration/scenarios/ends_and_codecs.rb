@@ -47,7 +47,7 @@ Scenario.run do
   drain(ends)
   skipping.close
   produce(name, (6...10).map { |i| {payload: i.to_s, key: "k#{i}", partition: 0} })
-  eventually("the end after the seek") { Guildhall::Kafka.application.partitions.find { |one| one.number.zero? }.position == 10 && ends.size.positive? }
+  eventually("the end after the seek") { Guildhall::Kafka.application.partitions.find { |one| one.number.zero? }.read_to == 10 && ends.size.positive? }
   consumer.send(:remove_const, :SKIPPING)
   consumer.const_set(:SKIPPING, Thread::Queue.new)
   produce(name, [{payload: "10", key: "k10", partition: 0}])

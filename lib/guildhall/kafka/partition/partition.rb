@@ -41,9 +41,9 @@ module Guildhall
       # @return [Inbox] what waits to be worked on
       attr_reader :inbox
 
-      # @!method queue=(queue)
-      #   @param queue [#allow, #close] the reader's
-      def_delegators :@backlog, :queue=
+      # @!attribute queue
+      #   @return [#allow, #close, nil] the reader's; nil: the partition was given up
+      def_delegators :@backlog, :queue, :queue=
       def_delegators :@inbox, :notify, :paused?, :working?, :release
       def_delegators :@lag, :read_to, :end_offset, :idle_behind?, :inquire
       def_delegators :@run, :attempt, :collapsed?, :parked_keys
