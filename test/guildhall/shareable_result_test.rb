@@ -209,4 +209,21 @@ class ShareableResultTest < GuildhallTest
     RUBY
     assert_equal "right\n", out
   end
+
+  # Ruby 4.0 keeps them in an object of their own, which has to be shareable too.
+  def test_instance_variables_of_what_is_no_plain_object
+    out = assert_ruby(<<~'RUBY')
+      require "guildhall/pool"
+      pair = Struct.new(:one)
+      made = [+"text", ["in a list"], {"in" => "a hash"}, pair.new("in a struct")]
+      made.each { |one| one.instance_variable_set(:@mark, ["a mark"]) }
+      made[1] << made[0]
+      task = Ractor.make_shareable(Class.new { def call(payload) = payload.map { it.dup.tap { |copy| copy.instance_variable_set(:@mark, "m" * 50) } } }.new)
+      pool = Guildhall::Pool.new(workers: 1)
+      kept = pool.map([Ractor.make_shareable(made)], task, parallel: true)
+      GC.verify_internal_consistency
+      p kept[0].map { it.instance_variable_get(:@mark) == "m" * 50 }, Ractor.shareable?(kept[0])
+    RUBY
+    assert_equal "[true, true, true, true]\ntrue\n", out
+  end
 end

@@ -10,6 +10,8 @@
 enum {
     MAX_DEPTH = 32,     /* what leads back to itself is deeper */
     MAX_NODES = 65536,  /* what is in it many times would become large */
+    MUCH = 1 << 20,     /* bytes; from there on a String is written once */
+    LONG = 128,         /* bytes; shorter ones may come again */
     KIND_BITS = 4, ENCODING_BITS = 8
 };
 
@@ -24,11 +26,13 @@ void guildhall_plain_begin(guildhall_plain_writer *writer)
     writer->bytes = writer->on_stack;
     writer->length = writer->nodes = writer->reference_count = 0;
     writer->capacity = sizeof writer->on_stack;
+    writer->texts = NULL;
 }
 
 void guildhall_plain_end(guildhall_plain_writer *writer)
 {
     if (writer->bytes != writer->on_stack) free(writer->bytes);
+    if (writer->texts) st_free_table(writer->texts);
 }
 
 /* NULL: no memory. */
@@ -69,10 +73,19 @@ static bool plain_reference(guildhall_plain_writer *writer, VALUE object)
     return plain_tag(writer, KIND_REFERENCE, index, 0);
 }
 
+/* One long String may be in the data thousands of times: written each time, it would fill the memory. */
+static bool plain_written_before(guildhall_plain_writer *writer, VALUE string, size_t length)
+{
+    if (length < LONG || writer->length < MUCH) return false;
+    if (!writer->texts) writer->texts = st_init_numtable();
+    return st_insert(writer->texts, (st_data_t)string, 0);
+}
+
 static bool plain_text(guildhall_plain_writer *writer, VALUE string)
 {
     int encoding = RB_ENCODING_GET_INLINED(string);
     size_t length = (size_t)RSTRING_LEN(string);
+    if (plain_written_before(writer, string, length)) return false;
     if (encoding == RUBY_ENCODING_INLINE_MAX || !plain_tag(writer, KIND_STRING, length, encoding)) return false;
     uint8_t *at = plain_room(writer, (length + 7) & ~(size_t)7);
     if (at) memcpy(at, RSTRING_PTR(string), length);

@@ -3,6 +3,7 @@
 #define GUILDHALL_VALUES_PLAIN_COPY_H
 
 #include <ruby.h>
+#include <ruby/st.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -14,6 +15,7 @@ typedef struct {
     size_t length, capacity, nodes;
     VALUE references[GUILDHALL_PLAIN_REFERENCES]; /* what was shareable already, and is no copy */
     size_t reference_count;
+    st_table *texts; /* Strings that were written, once there is much; NULL: none is noted */
     uint8_t on_stack[1024];
 } guildhall_plain_writer;
 

@@ -189,6 +189,29 @@ static void share_freeze_all(walk *w)
     }
 }
 
+/* Ruby 4.0 keeps the instance variables of a String, an Array, a Hash … in an object of their own, to which only Ruby can give the flag. It
+ * does so while it gives the flag to the first one. */
+static VALUE share_variables_by_ruby(VALUE argument)
+{
+    const walk *w = (const walk *)argument;
+    for (size_t i = 0; i < w->found.count; i++) {
+        VALUE object = w->found.values[i];
+        if (RB_BUILTIN_TYPE(object) == T_OBJECT || !rb_ivar_count(object)) continue;
+        RB_FL_UNSET_RAW(object, RUBY_FL_SHAREABLE);
+        rb_ractor_make_shareable(object);
+    }
+    return Qnil;
+}
+
+/* False: no memory. */
+static bool share_variables_of_all(walk *w)
+{
+    int raised = 0;
+    if (!GUILDHALL_COLLECTOR_PER_RACTOR) rb_protect(share_variables_by_ruby, (VALUE)w, &raised);
+    if (raised) rb_set_errinfo(Qnil);
+    return !raised;
+}
+
 /* Ractor.make_shareable is recursive, and deeply nested data would overflow the stack. So it is called for every 256th object, the innermost
  * first: it does not descend into what is already shareable. */
 #define BETWEEN_WALKS 256
@@ -224,8 +247,12 @@ static bool share_all(VALUE object, int how)
     share_meet(&w, object);
     for (size_t i = 0; i < w.found.count && w.plain; i++) share_look_into(&w, w.found.values[i]);
     bool shared = w.plain && share_others(&w) && share_own_all(&w);
-    if (shared) share_freeze_all(&w);
-    else if (w.others.count == 0 || !w.plain) share_take_back(&w); /* else that was done */
+    if (shared) {
+        share_freeze_all(&w);
+        shared = share_variables_of_all(&w);
+    } else if (w.others.count == 0 || !w.plain) {
+        share_take_back(&w); /* else that was done */
+    }
     shared = shared && (!(how & LEAVING) || share_hand_over(&w));
     share_end(&w);
     guildhall_value_stack_release(&w.found);

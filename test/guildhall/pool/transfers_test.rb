@@ -54,6 +54,21 @@ class PoolTransfersTest < GuildhallTest
     assert_one_meaning(KINDS, Texts)
   end
 
+  # A few values may be much memory.
+  module Repeated
+    def self.call(times) = ["x" * 300_000] * times
+  end
+
+  def test_a_long_string_that_comes_again_and_again_is_not_written_each_time
+    Guildhall::Pool.new(workers: 1).then do |pool|
+      found, = pool.map([1_000], Repeated, parallel: true)
+      assert_equal [300_000, 1_000], [found.last.size, found.size]
+      assert(found.all? { it.equal?(found.first) })
+    ensure
+      pool.shutdown
+    end
+  end
+
   def test_payloads_that_tasks_return
     payloads = ["plain", +"not frozen", "é".encode("UTF-16LE"), "\xFF".b, "", "x" * 10_000, ("x" * 10_000)[1..], Ractor.make_shareable("shared"), :symbol, nil, 3,
                 [1, "two"].each(&:freeze).freeze, Word.new("word").freeze]

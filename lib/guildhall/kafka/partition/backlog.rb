@@ -14,7 +14,7 @@ module Guildhall
         # @return [Integer] a batch has at most that many messages
         attr_reader :max_messages
         # @return [#allow, #close, nil] the reader's queue
-        attr_writer :queue
+        attr_accessor :queue
 
         def initialize(backpressure, topic, config)
           @backpressure = backpressure
