@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require "guildhall/native"
+
 module Guildhall
   class JSON
     # A text is not the JSON that the codec accepts. Says where: {#offset}, {#line}, {#column}, {#path}, {#excerpt}.
@@ -29,13 +31,16 @@ module Guildhall
         self.class.new(reason, codec:, offset: self.offset + offset, line: line && (line + lines), column:, path:, excerpt:)
       end
 
-      # Once; the json gem may be loaded after this one, so each error looks.
+      # Whether the gem's class has been changed. Who sets it changes the class: Ruby crashes if two Ractors do.
+      INTRODUCED = SharedCell.new(false)
+      private_constant :INTRODUCED
+
+      # The json gem may be loaded after this one, so each error looks.
       # @api private
       def self.introduce_to_gem
-        return unless defined?(::JSON::ParserError)
+        return if INTRODUCED.get || !defined?(::JSON::ParserError)
 
-        gem_error = ::JSON::ParserError
-        gem_error.extend(RescuedByGem) unless gem_error.singleton_class.include?(RescuedByGem)
+        ::JSON::ParserError.extend(RescuedByGem) if INTRODUCED.compare_and_swap(false, true)
       end
 
       introduce_to_gem

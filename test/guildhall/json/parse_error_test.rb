@@ -109,6 +109,32 @@ class JSONParseErrorTest < GuildhallTest
     end
   end
 
+  # Ruby 3.4 crashes if they change it.
+  def test_two_ractors_do_not_both_change_the_gems_class
+    out = assert_ruby(<<~'RUBY')
+      require "guildhall/json"
+      require "json"
+      Warning[:experimental] = false
+      require "guildhall/queue"
+      COUNTED = Guildhall::Queue.new(100)
+      class JSON::ParserError
+        def self.extend(*) = COUNTED.push(1) && sleep(0.3) && super
+      end
+      ractors = Array.new(4) do
+        Ractor.new do
+          50.times do
+            Guildhall::JSON.decode("[")
+          rescue Guildhall::DecodeError
+            nil
+          end
+        end
+      end
+      ractors.each { |ractor| ractor.respond_to?(:value) ? ractor.value : ractor.take }
+      p COUNTED.size
+    RUBY
+    assert_equal "1\n", out
+  end
+
   def test_raised_in_a_ractor
     out = assert_ruby(<<~RUBY)
       require "guildhall/json"

@@ -150,9 +150,10 @@ module Guildhall
 
         # The producer's queue may be smaller than a chunk: then its messages are delivered first.
         def enqueue(**message)
+          empty = @producer.queue_size.zero? # before: it may be empty again after it was full
           @producer.produce(**message)
         rescue Rdkafka::RdkafkaError => error
-          raise unless error.code == :queue_full && @producer.queue_size.positive?
+          raise if empty || error.code != :queue_full
 
           @producer.flush(FLUSH_MS)
           retry
