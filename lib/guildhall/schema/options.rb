@@ -67,7 +67,8 @@ module Guildhall
       end
 
       def read(registry)
-        registry.transform_keys { |uri| utf8(uri).delete_suffix("#").freeze }.to_h { |uri, document| [uri, Source.read(document, uri)] }.freeze
+        documents = registry.transform_keys { |uri| utf8(uri).delete_suffix("#").freeze }
+        documents.to_h { |uri, document| [uri, Source.read(document, uri)] }.freeze
       end
 
       def utf8(name) = SharedRegexp.utf8(name.to_s).dup.freeze

@@ -57,7 +57,7 @@ module Guildhall
 
       def self.decode(fragment)
         decoded = fragment.gsub(/(?:%\h\h)+/u) { |encoded| [encoded.delete("%")].pack("H*") }.force_encoding(Encoding::UTF_8)
-        decoded.valid_encoding? ? decoded : raise(SchemaError, "##{fragment} is not the fragment of a URI reference: its bytes are no UTF-8")
+        decoded.valid_encoding? ? decoded : raise(SchemaError, "##{fragment} is not a URI reference: its fragment is not UTF-8")
       end
       private_class_method :decode
     end

@@ -37,6 +37,6 @@ class SchemaUriReferenceTest < GuildhallTest
 
   def test_a_fragment_that_is_no_text
     error = assert_raises(Guildhall::SchemaError) { resolve("#/%FF") }
-    assert_equal "#/%FF is not the fragment of a URI reference: its bytes are no UTF-8", error.message
+    assert_equal "#/%FF is not a URI reference: its fragment is not UTF-8", error.message
   end
 end
