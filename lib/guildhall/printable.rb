@@ -20,6 +20,8 @@ module Guildhall
       return text.dup.force_encoding(Encoding::UTF_8) if text.encoding == Encoding::BINARY
 
       text.encode(Encoding::UTF_8, invalid: :replace, undef: :replace)
+    rescue Encoding::ConverterNotFoundError # such as UTF-7
+      text.dup.force_encoding(Encoding::UTF_8)
     end
 
     # @param limit [Integer] bytes

@@ -64,7 +64,7 @@ module Guildhall
     # @raise [SchemaError] when a part it needs is not a valid schema or not to be found
     def validator(at: "#", all: false)
       resources = @resources.dup
-      location = resources.resolve(at, resources.root)
+      location = resources.resolve(Source.text(at, "at"), resources.root)
       Validator.new(Compiler.new(resources, @options).program(location), all:)
     end
 

@@ -29,15 +29,22 @@ module Guildhall
       # @param text [String] in any encoding; binary: taken for UTF-8, as in schemas
       # @return [Boolean] false for bytes that are no text
       def match?(regexp, text)
-        text = utf8(text) unless text.encoding == Encoding::UTF_8 || text.ascii_only?
-        text.valid_encoding? && regexp.match?(text)
-      rescue EncodingError
-        false
+        text = utf8(text) unless text.ascii_only?
+        !text.nil? && regexp.match?(text)
       end
 
-      private
-
-      def utf8(text) = text.encoding == Encoding::BINARY ? text.dup.force_encoding(Encoding::UTF_8) : text.encode(Encoding::UTF_8)
+      # @param text [String] in any encoding; binary: taken for UTF-8
+      # @return [String, nil] valid UTF-8; nil for what cannot be read as that
+      def utf8(text)
+        case text.encoding
+        when Encoding::UTF_8 then nil
+        when Encoding::BINARY then text = text.dup.force_encoding(Encoding::UTF_8)
+        else text = text.encode(Encoding::UTF_8)
+        end
+        text if text.valid_encoding?
+      rescue EncodingError
+        nil
+      end
     end
   end
   private_constant :SharedRegexp

@@ -53,7 +53,7 @@ module Guildhall
 
       @limit.check_written(text.encode(@encoding).freeze)
     rescue EncodingError => error
-      raise EncodeError.new(Redaction.mask(error.message), excerpt: error.message)
+      raise EncodeError.new("Text: #{Redaction.mask(error.message)}#{place(text, error)}", excerpt: error.message)
     end
 
     BOM = "\uFEFF"
@@ -77,6 +77,13 @@ module Guildhall
       text || raise(Guildhall::ArgumentError, "Guildhall::Text: invalid is :raise or a valid String, not #{invalid.inspect}")
     rescue EncodingError => error
       raise Guildhall::ArgumentError, "Guildhall::Text: invalid: #{error.message}"
+    end
+
+    # Ruby names the character that the encoding does not have, but not where it is.
+    def place(text, error)
+      return unless error.is_a?(Encoding::UndefinedConversionError)
+
+      " at character #{text.encode(error.source_encoding, invalid: :replace, undef: :replace).index(error.error_char)}"
     end
 
     def frozen(bytes, encoding)

@@ -36,4 +36,8 @@ class PrintableTest < GuildhallTest
     assert_equal "abc…", Printable.words("abcdef", 3)
     assert_operator Printable.words("\u0007" * 100, 40).size, :<=, 41
   end
+
+  def test_an_encoding_that_ruby_cannot_convert
+    assert_equal ["+AOk-", Encoding::UTF_8], Printable.utf8("+AOk-".dup.force_encoding("UTF-7")).then { |text| [text, text.encoding] }
+  end
 end

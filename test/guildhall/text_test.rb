@@ -59,7 +59,10 @@ class TextTest < GuildhallTest
     latin = Guildhall::Text.new(encoding: "ISO-8859-1")
     assert_equal "grüße", latin.decode("gr\xfc\xdfe".b)
     assert_equal "gr\xfc\xdfe".b, latin.encode("grüße").b
-    assert_raises(Guildhall::EncodeError) { latin.encode("日本") }
+    {"日本" => 0, "é日" => 1, "é日".encode("UTF-16LE") => 1, "é日".encode("EUC-JP") => 1, "\xFF".b => 0}.each do |text, place|
+      error = assert_raises(Guildhall::EncodeError) { latin.encode(text) }
+      assert_match(/\AText: .*to (?:ISO-8859-1|UTF-8).* at character #{place}\z/, error.message)
+    end
     assert_equal "日本", Guildhall::Text.new(encoding: "Shift_JIS").decode("\x93\xfa\x96\x7b".b)
     assert_raises(Guildhall::DecodeError) { Guildhall::Text.new(encoding: "UTF-16LE").decode("\x00\xd8".b) }
     assert_equal "a?", Guildhall::Text.new(encoding: "UTF-16LE", invalid: "?").decode("a\0\x00\xd8".b)

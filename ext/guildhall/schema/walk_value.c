@@ -44,12 +44,13 @@ static inline bool schema_walk_value_is_utf8(int encoding)
     return RB_LIKELY(encoding == rb_utf8_encindex()) || encoding == rb_usascii_encindex();
 }
 
-/* As UTF-8, which JSON Schema is about: binary bytes are what came over the wire. */
+/* As UTF-8, which JSON Schema is about: binary bytes are what came over the wire. Ruby cannot convert every encoding. */
 static VALUE schema_walk_value_utf8(VALUE string)
 {
     int encoding = RB_ENCODING_GET(string);
     if (schema_walk_value_is_utf8(encoding)) return string;
-    if (encoding == rb_ascii8bit_encindex()) return rb_enc_str_new(RSTRING_PTR(string), RSTRING_LEN(string), rb_utf8_encoding());
+    if (encoding == rb_ascii8bit_encindex() || !rb_econv_has_convpath_p(rb_enc_name(rb_enc_from_index(encoding)), "UTF-8"))
+        return rb_enc_str_new(RSTRING_PTR(string), RSTRING_LEN(string), rb_utf8_encoding());
     return rb_str_encode(string, rb_enc_from_encoding(rb_utf8_encoding()), ECONV_INVALID_REPLACE | ECONV_UNDEF_REPLACE, Qnil);
 }
 
@@ -142,11 +143,31 @@ static inline bool schema_node_next_member(member_cursor *cursor, node *key, nod
     return true;
 }
 
+typedef struct {
+    guildhall_walk *walk;
+    guildhall_text text;
+    node *value;
+} member_search;
+
+/* A key that Ruby finds only by a String of its own encoding. */
+static int schema_walk_value_same_text(VALUE key, VALUE value, VALUE data)
+{
+    const member_search *search = (const member_search *)data;
+    if (!RB_TYPE_P(key, T_STRING) || schema_walk_value_is_utf8(RB_ENCODING_GET(key))) return ST_CONTINUE;
+    if (!guildhall_text_equal(schema_node_text_of(search->walk, key), search->text)) return ST_CONTINUE;
+    *search->value = value;
+    return ST_STOP;
+}
+
 static bool schema_node_find_member(guildhall_walk *walk, node n, guildhall_text text, node *value)
 {
     VALUE key = rb_utf8_str_new((const char *)text.bytes, (long)text.length);
     *value = rb_hash_lookup2(n, key, Qundef);
     if (*value == Qundef) *value = rb_hash_lookup2(n, rb_str_intern(key), Qundef);
+    if (*value == Qundef) {
+        guildhall_walk_count(walk, schema_node_size_of(walk, n) / 8);
+        rb_hash_foreach(n, schema_walk_value_same_text, (VALUE)&(member_search){walk, text, value});
+    }
     if (*value == Qundef) return false;
     *value = schema_walk_value_plain(walk, *value);
     return true;

@@ -16,10 +16,10 @@ module Guildhall
       # @param source [String] such as `$.items[0,-1]['unit price']`, `$..sku`, `$.items[2:5]`, `$.items[?@.qty > 1]`
       # @raise [Guildhall::ArgumentError] naming the position that is not understood
       def initialize(source)
-        valid = source.is_a?(String) && source.valid_encoding?
-        raise Guildhall::ArgumentError, "a JSONPath is a valid String, not #{source.inspect}" unless valid
+        text = SharedRegexp.utf8(source) if source.is_a?(String)
+        raise Guildhall::ArgumentError, "a JSONPath is a valid String, not #{source.inspect}" unless text
 
-        @source = source.dup.freeze
+        @source = text.dup.freeze
         @query = Parser.new(@source).query
         Ractor.make_shareable(self)
       end

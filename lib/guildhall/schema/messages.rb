@@ -46,7 +46,7 @@ module Guildhall
       def self.custom(keyword, detail)
         return "is not allowed" if keyword == NEVER
 
-        detail.is_a?(String) ? detail : "fails #{keyword}"
+        detail.is_a?(String) ? Printable.utf8(detail) : "fails #{keyword}"
       end
       private_class_method :custom
 

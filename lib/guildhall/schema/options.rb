@@ -7,15 +7,19 @@ module Guildhall
   class Schema
     # How schemas are read and run. Frozen and shareable.
     class Options
-      CALLABLES = OptionRules.rule("a Hash of name and callable") do |given|
-        given.is_a?(Hash) && given.each_value.all? { |one| one.respond_to?(:call) }
+      CALLABLES = OptionRules.rule("a Hash of name, in UTF-8, and callable") do |given|
+        given.is_a?(Hash) && given.all? { |name, one| SharedRegexp.utf8(name.to_s) && one.respond_to?(:call) }
+      end
+      REGISTRY = OptionRules.rule("a Hash of URI, in UTF-8, and schema") do |given|
+        given.is_a?(Hash) && given.each_key.all? { |uri| SharedRegexp.utf8(uri.to_s) }
       end
       RULES = OptionRules.new(
-        draft: OptionRules.one_of(*Dialect::DRAFTS), registry: OptionRules.kind("a Hash of URI and schema", Hash),
+        uri: OptionRules.rule("a URI in UTF-8") { |uri| !SharedRegexp.utf8(uri.to_s).nil? },
+        draft: OptionRules.one_of(*Dialect::DRAFTS), registry: REGISTRY,
         formats: CALLABLES.or(true, false), keywords: CALLABLES, work_limit: OptionRules.integer(ceiling: (2**63) - 1),
         max_digits: OptionRules.integer(Digits::RANGE), regexp_timeout: OptionRules.seconds
       )
-      private_constant :CALLABLES, :RULES
+      private_constant :CALLABLES, :REGISTRY, :RULES
 
       # @return [String] the schema's own URI where it has no `$id`: relative references are resolved against it; ""
       attr_reader :uri
@@ -44,9 +48,9 @@ module Guildhall
       # @raise [NotShareableError]
       def initialize(uri: "", draft: "2020-12", registry: {}, formats: true, keywords: {}, work_limit: 10_000_000,
                      max_digits: Digits::MOST, regexp_timeout: 1)
-        @uri = uri.to_s.dup.freeze
         @draft = draft.to_s.delete_prefix("draft-0").delete_prefix("draft-").freeze
-        RULES.check!({draft: @draft, registry:, formats:, keywords:, work_limit:, max_digits:, regexp_timeout:})
+        RULES.check!({uri:, draft: @draft, registry:, formats:, keywords:, work_limit:, max_digits:, regexp_timeout:})
+        @uri = utf8(uri)
         @check_formats = formats != false
         @work_limit = work_limit
         @max_digits = max_digits
@@ -59,12 +63,15 @@ module Guildhall
       private
 
       def shareable(callables)
-        callables.to_h { |name, callable| [name.to_s.freeze, Shareable.callable!(callable, name.to_s)] }.freeze
+        callables.transform_keys { |name| utf8(name) }.to_h { |name, callable| [name, Shareable.callable!(callable, name)] }.freeze
       end
 
       def read(registry)
-        registry.to_h { |uri, document| [uri.to_s.delete_suffix("#").freeze, Source.read(document)] }.freeze
+        documents = registry.transform_keys { |uri| utf8(uri).delete_suffix("#").freeze }
+        documents.to_h { |uri, document| [uri, Source.read(document, uri)] }.freeze
       end
+
+      def utf8(name) = SharedRegexp.utf8(name.to_s).dup.freeze
     end
   end
 end

@@ -8,8 +8,10 @@ module Guildhall
         tokens.map { |token| "/#{escape(token)}" }.join
       end
 
+      # @param token [#to_s] a String in any encoding
+      # @return [String] UTF-8
       def self.escape(token)
-        token.to_s.gsub("~", "~0").gsub("/", "~1")
+        Printable.utf8(token.to_s).gsub("~", "~0").gsub("/", "~1")
       end
 
       # @param pointer [String] "" or beginning with "/"

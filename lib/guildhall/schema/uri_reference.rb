@@ -56,7 +56,8 @@ module Guildhall
       private_class_method :join
 
       def self.decode(fragment)
-        fragment.gsub(/(?:%\h\h)+/u) { |encoded| [encoded.delete("%")].pack("H*") }.force_encoding(Encoding::UTF_8)
+        decoded = fragment.gsub(/(?:%\h\h)+/u) { |encoded| [encoded.delete("%")].pack("H*") }.force_encoding(Encoding::UTF_8)
+        decoded.valid_encoding? ? decoded : raise(SchemaError, "##{fragment} is not a URI reference: its fragment is not UTF-8")
       end
       private_class_method :decode
     end

@@ -102,6 +102,26 @@ class JSONPathTest < GuildhallTest
     [nil, :a, "$.\xff"].each { |source| assert_raises(Guildhall::ArgumentError) { Guildhall::JSON::Path.new(source) } }
   end
 
+  # An expression may come from the value: one that is no text matches nothing.
+  def test_expressions_in_other_encodings
+    values = ["a.", "é".encode("UTF-16LE"), "é".b, "a\xFF", "\xFF".b, "日".encode("Shift_JIS")].map { |pattern| {"x" => pattern} }
+    assert_equal values[1, 2], Guildhall::JSON::Path.new("$[?match('é', @.x)]").of(values)
+    document = Guildhall::JSON.new(allow_invalid_utf8: true).document("[{\"x\":\"a\xFF\"}]".b)
+    %w[match search].each { |function| assert_empty Guildhall::JSON::Path.new("$[?#{function}('a', @.x)]").of(document) }
+  end
+
+  def test_a_path_in_another_encoding
+    [*%w[ISO-8859-1 UTF-16LE].map { |encoding| "$.é".encode(encoding) }, "$.é".b].each do |source|
+      path = Guildhall::JSON::Path.new(source)
+      assert_equal [[1], "$.é", Encoding::UTF_8], [path.of({"é" => 1}), path.source, path.source.encoding]
+    end
+    ["$.\xFF", "$.\xFF".b, "\x00\xD8".dup.force_encoding("UTF-16LE")].each do |source|
+      error = assert_raises(Guildhall::ArgumentError) { Guildhall::JSON::Path.new(source) }
+      assert_equal "a JSONPath is a valid String, not #{source.inspect}", error.message
+    end
+    assert_match(/JSONPath \$é: expected \. or \[ at position 1/, assert_raises(Guildhall::ArgumentError) { Guildhall::JSON::Path.new("$é".b) }.message)
+  end
+
   private
 
   def each_kind(text)

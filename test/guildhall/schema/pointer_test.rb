@@ -25,4 +25,9 @@ class SchemaPointerTest < GuildhallTest
       assert_equal :none, Pointer.step(value, token) { :none }, [value, token].inspect
     end
   end
+
+  def test_tokens_in_other_encodings
+    tokens = [*%w[ISO-8859-1 UTF-16LE].map { |encoding| "é/".encode(encoding) }, "é/".b]
+    assert_equal "/é~1" * 3, Pointer.build(tokens)
+  end
 end

@@ -34,4 +34,9 @@ class SchemaUriReferenceTest < GuildhallTest
     assert_equal ["http://a/g", ""], resolve("g", "http://a")
     assert_equal ["other.json", ""], resolve("other.json", "")
   end
+
+  def test_a_fragment_that_is_no_text
+    error = assert_raises(Guildhall::SchemaError) { resolve("#/%FF") }
+    assert_equal "#/%FF is not a URI reference: its fragment is not UTF-8", error.message
+  end
 end

@@ -26,10 +26,12 @@ module Guildhall
         private_constant :TIMEOUT_SECONDS, :NESTING, :LONGEST
         private_constant :ESCAPE, :PROPERTY, :QUANTIFIER, :NORMAL, :IN_CLASS, :LETTERS, :ANCHORS
 
+        # @param source [String] in any encoding, as {SharedRegexp.utf8} reads it
         # @param whole [Boolean] whether it has to match the whole text
         # @return [Regexp, nil] frozen; nil where the source is not an I-Regexp, or too long
         def self.compile(source, whole:)
-          return if source.length > LONGEST
+          source = SharedRegexp.utf8(source)
+          return if source.nil? || source.length > LONGEST
 
           translated = catch(:invalid) { new(source).translate } or return
           SharedRegexp.of(whole ? "\\A(?:#{translated})\\z" : translated, timeout: TIMEOUT_SECONDS).freeze

@@ -49,10 +49,11 @@ module Guildhall
         # A property that may be left out.
         # @see #required
         def optional(name, type = nil, **options, &block)
+          name = Source.text(name.to_s, "property")
           unknown = (options.keys - OPTIONS).first
           raise Guildhall::ArgumentError, "#{name}: #{OptionRules.unknown("option #{unknown}", unknown, OPTIONS)}" if unknown
 
-          @properties[name.to_s] = property(name, type, options, block)
+          @properties[name] = property(name, type, options, block)
         end
 
         # No other properties.

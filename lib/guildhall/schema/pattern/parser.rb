@@ -21,16 +21,12 @@ module Guildhall
 
         # @raise [Error]
         def initialize(source)
-          @source = source.encode(Encoding::UTF_8)
-          raise Error, "not a text: #{source.inspect}" unless @source.valid_encoding?
-
+          @source = SharedRegexp.utf8(source) or raise Error, "not a text: #{source.inspect}"
           @scanner = StringScanner.new(@source)
           @groups = 0
           @names = {} # name => number of a group
           @references = []
           @levels = 0
-        rescue EncodingError
-          raise Error, "not a text: #{source.inspect}"
         end
 
         # @return [Array(Object, Hash{String=>Integer})] the tree, and the numbers of named groups

@@ -41,4 +41,13 @@ class IRegexpTest < GuildhallTest
       assert_nil IRegexp.compile(source, whole: true), source
     end
   end
+
+  def test_sources_in_other_encodings
+    [*%w[UTF-8 ISO-8859-1 UTF-16LE IBM037].map { |encoding| "é+".encode(encoding) }, "é+".b].each do |source|
+      assert_equal(/\A(?:é+)\z/, IRegexp.compile(source, whole: true), source.encoding.to_s)
+    end
+    ["a\xFF", "a\xFF".b, "a\xFF".dup.force_encoding("US-ASCII"), "\x00\xD8".dup.force_encoding("UTF-16LE"), "a".dup.force_encoding("UTF-7")].each do |source|
+      assert_nil IRegexp.compile(source, whole: true), source.inspect
+    end
+  end
 end
