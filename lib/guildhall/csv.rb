@@ -44,7 +44,8 @@ module Guildhall
     # @raise [NotShareableError] for a converter that cannot be shared
     def initialize(headers: true, symbolize_names: false, converters: nil, text: Text, max_bytes: Text::Limit::DEFAULT_BYTES,
                    max_digits: Digits::MOST, max_missing: Missing::DEFAULT, **format)
-      Format.check(format)
+      format = Format.of(format)
+      headers = Reader.names(headers)
       raise Guildhall::ArgumentError, "Guildhall::CSV: text is a codec, not #{text.inspect}" unless text.respond_to?(:decode)
 
       OptionRules.new(max_missing: OptionRules.integer(0..Missing::MOST)).check!({max_missing:}, owner: "Guildhall::CSV")
@@ -98,6 +99,8 @@ module Guildhall
     def lines(text)
       rows = rows_of(text)
       @strips ? rows.filter_map { |row| stripped(row) } : rows
+    rescue EncodingError
+      raise DecodeError.new("the codec for text makes #{text.encoding} of it, not UTF-8", codec: "CSV")
     end
 
     # CSV.parse takes line after line out of a Fiber. That is slow, and on Ruby 3.4 Fibers of several Ractors at once get
@@ -139,12 +142,13 @@ require_relative "csv/missing"
 require_relative "csv/reader"
 require_relative "csv/row_separator"
 require_relative "csv/table"
+require_relative "csv/utf8"
 require_relative "csv/writer"
 
 module Guildhall
   class CSV # rubocop:disable Style/Documentation
     BOM = "\uFEFF"
-    NO_BLANK = /[^ \t\f\v]/
+    NO_BLANK = /[^ \t\f\v]/u
     DEFAULT = new
     private_constant :BOM, :NO_BLANK, :Converters, :DEFAULT, :Format, :Reader, :RowSeparator, :Table, :Writer
   end

@@ -94,8 +94,51 @@ class CSVTest < GuildhallTest
   end
 
   def test_separators_that_cannot_work
-    [{col_sep: "\""}, {col_sep: "\n"}, {quote_char: "\n"}, {col_sep: ";", row_sep: ";"}, {col_sep: "|", row_sep: "||"}, {col_sep: ";".encode("UTF-16LE")},
-     {col_sep: "\xff"}].each { |options| assert_raises(Guildhall::ArgumentError, options.to_s) { Guildhall::CSV.new(**options) } }
+    [{col_sep: "\""}, {col_sep: "\n"}, {quote_char: "\n"}, {col_sep: ";", row_sep: ";"}, {col_sep: "|", row_sep: "||"}, {col_sep: ";", row_sep: ";".encode("UTF-16LE")},
+     {col_sep: "é", quote_char: "é".encode("ISO-8859-1")}].each { |options| assert_raises(Guildhall::ArgumentError, options.to_s) { Guildhall::CSV.new(**options) } }
+  end
+
+  def test_separators_in_other_encodings
+    rows = [["a", "bé日;", "\n"], [nil, ""]]
+    ["é".encode("ISO-8859-1"), "日".encode("Shift_JIS"), ";".encode("UTF-16LE"), ";".b].product(%i[col_sep row_sep quote_char]) do |mark, name|
+      codec = Guildhall::CSV.new(headers: false, name => mark)
+      in_utf8 = Guildhall::CSV.new(headers: false, name => mark.encode("UTF-8"))
+      assert_equal [rows, in_utf8.encode(rows)], [codec.decode(codec.encode(rows)), codec.encode(rows)], "#{name} #{mark.encoding}"
+    end
+  end
+
+  def test_options_that_are_no_text
+    ["\xFF", "\xFF".b, "é".b, "\x00\xD8".dup.force_encoding("UTF-16LE")].each do |bytes|
+      %i[col_sep row_sep quote_char].each do |name|
+        assert_match(/\AGuildhall::CSV: #{name} must be /, assert_raises(Guildhall::ArgumentError, bytes.inspect) { Guildhall::CSV.new(name => bytes) }.message)
+      end
+      {headers: ["a", bytes], converters: {bytes => :integer}}.each do |name, given|
+        message = assert_raises(Guildhall::ArgumentError, "#{name} #{bytes.inspect}") { Guildhall::CSV.new(name => given) }.message
+        assert_equal "Guildhall::CSV: #{name}: #{bytes.inspect} is not valid #{bytes.encoding} text", message
+      end
+    end
+  end
+
+  def test_names_in_other_encodings
+    ["é".encode("ISO-8859-1"), "é".encode("ISO-8859-1").to_sym, "é".encode("UTF-16LE")].each do |name|
+      codec = Guildhall::CSV.new(headers: ["é", name, "b"], converters: {name => :integer})
+      assert_equal [{"é" => 1, "b" => "3"}], codec.decode("1,2,3\n"), "as the name twice: the first column counts"
+      assert_equal [{"é" => 1, "b" => nil}], codec.decode(codec.encode([{"é" => 1}]))
+      codec = Guildhall::CSV.new(headers: [name])
+      assert_equal [[{"é" => "1"}], "é"], [codec.decode(codec.encode([{name => 1}])), codec.decode("1\n").first.keys.first]
+      assert_equal [{"é" => 1}], Guildhall::CSV.new(converters: {name => :integer}).decode("é\n1\n")
+    end
+    assert_equal [Encoding::UTF_8], Guildhall::CSV.new(headers: [:a]).decode("1\n").first.keys.map(&:encoding)
+  end
+
+  # The expressions are for UTF-8. A text that is in another encoding is no error of Ruby's own.
+  def test_a_codec_for_text_that_makes_no_utf8_of_it
+    codec = ->(**format) { Guildhall::CSV.new(headers: false, text: Guildhall::Text.new(encoding: :bytes), **format) }
+    assert_equal [["\xE9".b, "b"]], codec[].decode("\xE9,b\n")
+    {"\xE9,\"b\"\n" => {}, " \xE9\n" => {strip: true, quote_char: nil}, "\xE9,b\n" => {col_sep: "é"}}.each do |text, format|
+      error = assert_raises(Guildhall::DecodeError, format.to_s) { codec[**format].decode(text) }
+      assert_includes error.message, "ASCII-8BIT"
+    end
   end
 
   # A column that there never is would leave its fields unconverted, without a word.
@@ -148,7 +191,7 @@ class CSVTest < GuildhallTest
     [{}, {quote_char: nil}].each do |format|
       assert_equal [{"a" => "1", "b" => "2"}, {"a" => nil, "b" => nil}, {"a" => nil, "b" => "x"}], Guildhall::CSV.new(strip: true, **format).decode(text), format.to_s
     end
-    assert_equal [%w[1], %w[2]], Guildhall::CSV.new(headers: false, strip: true, quote_char: nil, skip_blanks: true).decode(" 1\n \n2")
+    assert_equal [%w[1], %w[é日]], Guildhall::CSV.new(headers: false, strip: true, quote_char: nil, skip_blanks: true).decode(" 1\n \n\té日 ")
   end
 
   def test_options_are_checked

@@ -6,9 +6,8 @@ require "prism"
 # Regular expressions that several Ractors match have an encoding of their own: Ruby 3.4 crashes else, and 4.0 compiles them for each text.
 class SharedRegexpTest < GuildhallTest
   LIBRARY = File.expand_path("../../lib/guildhall", __dir__)
-  # What workers run, of texts that came from outside.
-  ON_WORKERS = Dir[*%w[schema.rb schema/**/*.rb json/**/*.rb yaml.rb yaml/**/*.rb csv/{reader,row_separator,table,writer}.rb digits.rb printable.rb redaction.rb
-                       failure.rb failure/**/*.rb text.rb text/**/*.rb].map { |pattern| File.join(LIBRARY, pattern) }]
+  # What workers run, of texts that came from outside: all of each.
+  ON_WORKERS = Dir["#{LIBRARY}/{avro,codec,csv,digits,document,failure,json,msgpack,printable,protobuf,redaction,schema,text,yaml}{.rb,/**/*.rb}"]
 
   # Finds literals without an encoding, but those that are primed.
   class Search < Prism::Visitor

@@ -48,7 +48,7 @@ module Guildhall
       def self.meaning(type)
         case [type.kind, type.logical]
         in [:int, "date" | "time-millis"] | [:long, "time-micros"] | [:bytes, "big-decimal"] | [:string, "uuid"] then type.logical
-        in [:long, /\A(?:local-)?(timestamp-(?:millis|micros|nanos))\z/] then Regexp.last_match(1)
+        in [:long, /\A(?:local-)?(timestamp-(?:millis|micros|nanos))\z/u] then Regexp.last_match(1)
         in [:fixed, "uuid" | "duration"] then type.logical if type.size == {"uuid" => 16, "duration" => 12}[type.logical]
         in [:bytes | :fixed, "decimal"] then "decimal of scale #{type.scale || 0}"
         else nil

@@ -49,12 +49,14 @@ module Guildhall
       end
 
       # A type's name alone, without the quotes that would make it JSON.
-      def self.name?(source) = source.match?(/\A[a-z]+\z/)
+      def self.name?(source) = source.match?(/\A[a-z]+\z/u)
 
       # JSON is UTF-8, whatever Ruby takes a file for: US-ASCII where no LANG is set.
       def self.utf8(source)
         text = [Encoding::US_ASCII, Encoding::BINARY].include?(source.encoding) ? source.dup.force_encoding(Encoding::UTF_8) : source
-        text.valid_encoding? ? text : raise(SchemaError, "Avro schema: the text is not valid #{text.encoding}; schemas are UTF-8")
+        raise SchemaError, "Avro schema: the text is not valid #{text.encoding}; schemas are UTF-8" unless text.valid_encoding?
+
+        text.encode(Encoding::UTF_8)
       end
       private_class_method :name?, :utf8, :new
 

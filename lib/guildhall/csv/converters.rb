@@ -23,7 +23,7 @@ module Guildhall
       # @raise [NotShareableError]
       def initialize(given, headers, max_digits)
         @max_digits = max_digits
-        @columns = given.is_a?(Hash) ? given.to_h { |column, converter| [key(column, headers), check(converter)] } : nil
+        @columns = given.is_a?(Hash) ? by_column(given, headers) : nil
         @every = check(given) unless given.nil? || @columns
         require "bigdecimal" if [@every, *@columns&.values].include?(:decimal)
         Ractor.make_shareable(self)
@@ -79,20 +79,23 @@ module Guildhall
 
       def nan?(number) = number.respond_to?(:nan?) && number.nan?
 
-      def key(column, headers)
-        reason = misnamed(column, headers)
-        raise Guildhall::ArgumentError, "Guildhall::CSV: converters: #{column.inspect}: #{reason}" if reason
+      def by_column(given, headers)
+        given.each_with_object({}) do |(column, converter), columns|
+          key = column.is_a?(String) || column.is_a?(Symbol) ? UTF8.name(column, "converters") : column
+          reason = columns.key?(key) ? "the column has another converter already" : misnamed(key, headers)
+          raise Guildhall::ArgumentError, "Guildhall::CSV: converters: #{column.inspect}: #{reason}" if reason
 
-        column.is_a?(Integer) ? column : column.to_s.dup.freeze
+          columns[key] = check(converter)
+        end
       end
 
       def misnamed(column, headers)
-        name = column.is_a?(String) || column.is_a?(Symbol)
+        name = column.is_a?(String)
         return "columns are Strings, Symbols or indexes" unless name || column.is_a?(Integer)
         return ("without headers, columns are indexes from 0" if name || column.negative?) unless headers
         return "with headers, columns are names" unless name
 
-        "no such column in headers" if headers.is_a?(Array) && !headers.map(&:to_s).include?(column.to_s)
+        "no such column in headers" if headers.is_a?(Array) && !headers.include?(column)
       end
 
       def check(converter)

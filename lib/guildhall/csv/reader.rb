@@ -6,16 +6,28 @@ module Guildhall
     class Reader
       attr_reader :headers
 
+      # @param headers [Object] as given
+      # @return [Boolean, Array<String>] frozen, the names in UTF-8
+      # @raise [Guildhall::ArgumentError]
+      def self.names(headers)
+        return headers if [true, false].include?(headers)
+
+        unless headers.is_a?(Array) && headers.any? && headers.all? { |name| name.is_a?(String) || name.is_a?(Symbol) }
+          raise Guildhall::ArgumentError, "Guildhall::CSV: headers is true, false or an Array of names"
+        end
+
+        headers.map { |name| UTF8.name(name, "headers") }.freeze
+      end
+
+      # @param headers [Boolean, Array<String>] as {.names} makes them
       # @param max_missing [Integer] see {Missing}
       # @raise [Guildhall::ArgumentError]
       def initialize(headers:, symbolize_names:, converters:, max_missing:)
-        raise Guildhall::ArgumentError, "Guildhall::CSV: headers is true, false or an Array of names" unless headers?(headers)
-
         unless [true, false].include?(symbolize_names) && (headers || !symbolize_names)
           raise Guildhall::ArgumentError, "Guildhall::CSV: symbolize_names is true or false, and false without headers"
         end
 
-        @headers = headers.is_a?(Array) ? headers.map { |name| name.to_s.dup.freeze }.freeze : headers
+        @headers = headers
         @symbolize_names = symbolize_names
         @converters = converters
         @max_missing = max_missing
@@ -32,12 +44,6 @@ module Guildhall
       end
 
       private
-
-      def headers?(headers)
-        return [true, false].include?(headers) unless headers.is_a?(Array)
-
-        headers.any? && headers.all? { |name| name.is_a?(String) || name.is_a?(Symbol) }
-      end
 
       def hashes(rows, names)
         keys = @symbolize_names ? names.map { |name| name&.to_sym } : names

@@ -71,7 +71,7 @@ module Guildhall
 
       # The codec knows the names: all rows are data. What it reads under the key nil is one field more.
       def named(rows, names)
-        places = names.each_with_index.uniq { |name, _| name }.to_h { |name, place| [written(name), place] }
+        places = names.each_with_index.uniq { |name, _| name }.to_h
         @columns = names
         @rows = rows.each_with_index.map do |row, index|
           fields = Array.new(names.size)
@@ -112,9 +112,7 @@ module Guildhall
       # @return [String, nil] a name as the codec reads it again: in UTF-8
       def written(name)
         text = name&.to_s
-        text.nil? || text.encoding == Encoding::UTF_8 || text.ascii_only? ? text : text.encode(Encoding::UTF_8)
-      rescue EncodingError
-        text # which the writer refuses
+        text.nil? || text.ascii_only? ? text : UTF8.of(text) || text # which the writer refuses
       end
 
       def check_missing(missing, present, width)

@@ -66,11 +66,7 @@ module Guildhall
       end
 
       def in_utf8(text, table, row, place)
-        raise EncodeError.new("CSV: #{table.path(row, place)} is not valid #{text.encoding}", excerpt: text) unless text.valid_encoding?
-
-        text.encode(Encoding::UTF_8)
-      rescue EncodingError => error
-        raise EncodeError.new("CSV: #{table.path(row, place)}: #{Redaction.mask(error.message)}", excerpt: text)
+        UTF8.of(text) || raise(EncodeError.new("CSV: #{table.path(row, place)} is not valid #{text.encoding} text", excerpt: text))
       end
 
       def refuse_blank(table, row)

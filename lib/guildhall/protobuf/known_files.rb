@@ -89,7 +89,7 @@ module Guildhall
 
         def common(path)
           types = COMMON.fetch(path)
-          package = path[%r{\A(.+)/}, 1].tr("/", ".")
+          package = path[%r{\A(.+)/}u, 1].tr("/", ".")
           file = Google::Protobuf::FileDescriptorProto.new(name: "#{path}.proto", package:, syntax: "proto3", dependency: imports(types))
           types.each { |name, fields| fields.is_a?(Array) ? file.enum_type << enum(name, fields) : add_message(file, name, fields) }
           add_options(file) if path == "confluent/meta"
@@ -107,7 +107,7 @@ module Guildhall
 
         def add_message(file, name, fields)
           outer, inner = name.split(".")
-          kinds = fields.values.grep(String).filter_map { |type| type[/\Ain (\w+)/, 1] }.uniq
+          kinds = fields.values.grep(String).filter_map { |type| type[/\Ain (\w+)/u, 1] }.uniq
           message = Google::Protobuf::DescriptorProto.new(name: inner || outer, oneof_decl: kinds.map { |kind| {name: kind} },
             field: fields.each_with_index.map { |(field, type), index| {name: field.to_s, number: index + 1, **described(type, kinds)} })
           message.options = Google::Protobuf::MessageOptions.new(map_entry: true) if name.end_with?("Entry")
@@ -116,7 +116,7 @@ module Guildhall
 
         def described(type, kinds)
           label = type.is_a?(Array) ? :LABEL_REPEATED : :LABEL_OPTIONAL
-          kind, name = Array(type).first.match(/\A(?:in (\w+) )?(\S+)\z/).captures
+          kind, name = Array(type).first.match(/\A(?:in (\w+) )?(\S+)\z/u).captures
           shape = name.start_with?(".") ? {type: :TYPE_MESSAGE, type_name: name} : {type: :"TYPE_#{name.upcase}"}
           {label:, **shape, **(kind ? {oneof_index: kinds.index(kind)} : {})}
         end

@@ -19,6 +19,7 @@ class AvroSchemaTest < GuildhallTest
     [Encoding::US_ASCII, Encoding::BINARY].each do |encoding|
       assert_equal Schema.parse(text), Schema.parse(text.dup.force_encoding(encoding))
     end
+    %w[ISO-8859-1 UTF-16LE].each { |encoding| assert_equal Schema.parse(text), Schema.parse(text.encode(encoding)) }
     error = assert_raises(Guildhall::Avro::SchemaError) { Schema.parse(text.encode("ISO-8859-1").force_encoding("UTF-8")) }
     assert_includes error.message, "not valid UTF-8"
   end

@@ -45,6 +45,13 @@ class CSVConvertersTest < GuildhallTest
     end
   end
 
+  def test_two_for_one_column
+    [:id, "id".encode("UTF-16LE")].each do |name|
+      message = assert_raises(Guildhall::ArgumentError) { converters({"id" => :integer, name => :float}) }.message
+      assert_equal "Guildhall::CSV: converters: #{name.inspect}: the column has another converter already", message
+    end
+  end
+
   def test_an_unknown_type
     error = assert_raises(Guildhall::ArgumentError) { converters(:money) }
     assert_equal "converters are integer, float, decimal, boolean, date, time or callables, not :money", error.message

@@ -79,7 +79,7 @@ module Guildhall
 
         def check(metadata, **options)
           RULES.check!({metadata:, **options}, owner: "Guildhall::Avro::Container")
-          own = metadata.keys.grep(/\Aavro\./)
+          own = metadata.keys.select { |key| key.start_with?("avro.") }
           raise Guildhall::ArgumentError, "metadata #{own.join(", ")} is Avro's own" if own.any?
         end
 

@@ -6,7 +6,7 @@ module Guildhall
       # UUIDs are Strings with dashes, whether they travel as text or as sixteen bytes.
       module UUID
         EXPECTED = "uuid"
-        FORM = /\A\h{8}-\h{4}-\h{4}-\h{4}-\h{12}\z/
+        FORM = /\A\h{8}-\h{4}-\h{4}-\h{4}-\h{12}\z/u
 
         # As text.
         module TEXT

@@ -9,7 +9,7 @@ module Guildhall
       # JSON data → {Type}s, names resolved.
       class Parser
         # The letters of all languages, as Java's library has it by default; other libraries write A to Z only.
-        NAME = /\A[\p{L}_][\p{L}\p{Nd}_]*\z/
+        NAME = /\A[\p{L}_][\p{L}\p{Nd}_]*\z/u
         PRIMITIVES = Type::PRIMITIVES.map { |kind| kind.to_s.freeze }.freeze
         RESERVED = (PRIMITIVES + %w[array map union record enum fixed error]).freeze
         private_constant :NAME, :PRIMITIVES, :RESERVED
@@ -108,7 +108,7 @@ module Guildhall
           namespace, dot, short = name.rpartition(".")
           check_name(short, "name")
           "#{namespace}#{dot}".each_line(".", chomp: true) { |part| check_name(part, "part of a namespace") }
-          [name, namespace[/.+/m]]
+          [name, namespace[/.+/mu]]
         end
 
         def aliases(json)

@@ -41,7 +41,7 @@ module Guildhall
         def named? = NAMED.include?(kind)
 
         # @return [String] without its namespace
-        def short_name = name&.[](/[^.]+\z/)
+        def short_name = name&.[](/[^.]+\z/u)
 
         # @return [String] for messages
         def to_s = name || kind.to_s
