@@ -90,9 +90,9 @@ module Guildhall
 
       # This message and all before it are done; committed within `config.commit_interval`. Does not block.
       # @param message [Message] of this partition
-      # @param metadata [String, nil] kept beside the offset by the broker
+      # @param metadata [String, nil] kept beside the offset by the broker, as UTF-8; at most 4,096 bytes
       # @return [Boolean] false when the partition is no longer ours
-      # @raise [Guildhall::ArgumentError] for a message of another partition, and for metadata that is not a String
+      # @raise [Guildhall::ArgumentError] for a message of another partition, and for metadata that cannot be kept
       def mark_as_consumed(message, metadata = nil) = @call.mark(message, metadata)
 
       # Like {#mark_as_consumed}, but commits at once and blocks for the broker's answer; in a transaction, with that.

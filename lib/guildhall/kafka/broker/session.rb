@@ -146,7 +146,7 @@ module Guildhall
         # @return [Integer, nil] the offset of the first message at or after a time; nil: there is none
         def offset_at(topic, partition, time)
           place = [topic, partition]
-          offset = offsets([place], (time.to_f * 1000).to_i, @timeout).fetch(place)
+          offset = offsets([place], Group::Client.milliseconds(time), @timeout).fetch(place)
           offset unless offset.negative?
         end
 

@@ -109,9 +109,19 @@ module Guildhall
 
         # @raise [Guildhall::ArgumentError] unless it says where to seek to
         def self.validate_seek_target!(target)
-          return if %i[earliest latest].include?(target) || target.is_a?(Time) || (target.is_a?(Integer) && OFFSETS.cover?(target))
+          return milliseconds(target) if target.is_a?(Time)
+          return if %i[earliest latest].include?(target) || (target.is_a?(Integer) && OFFSETS.cover?(target))
 
           raise Guildhall::ArgumentError, "seek takes an offset, :earliest, :latest or a Time, not #{target.inspect}"
+        end
+
+        # @return [Integer] since 1970, as brokers count; 0 for what was before: to them -1 is the end
+        # @raise [Guildhall::ArgumentError] for what is beyond their numbers
+        def self.milliseconds(time)
+          found = (time.to_r * 1000).floor
+          raise Guildhall::ArgumentError, "#{time.inspect} is later than brokers can count" unless found < OFFSETS.end
+
+          found.clamp(0..)
         end
 
         # Asks a group's coordinator, and again while it changes or is still reading what it has to know, as for a moment after a broker
@@ -190,7 +200,7 @@ module Guildhall
           when :earliest then @consumer.query_watermark_offsets(topic, partition, ANSWER_MS).first
           when :latest then @consumer.query_watermark_offsets(topic, partition, ANSWER_MS).last
           when Time
-            found = @consumer.offsets_for_times(list(topic, partition, (target.to_f * 1000).to_i), ANSWER_MS)
+            found = @consumer.offsets_for_times(list(topic, partition, Client.milliseconds(target)), ANSWER_MS)
             offset_in(found, topic) || resolve(topic, partition, :latest)
           end
         end

@@ -2,6 +2,7 @@
 
 require "forwardable"
 require "guildhall/error_boundary"
+require "guildhall/shared_regexp"
 require_relative "middleware"
 require_relative "outbox"
 
@@ -198,11 +199,18 @@ module Guildhall
           raise Guildhall::ArgumentError, "#{message.inspect} cannot be marked by the consumer of #{@partition}"
         end
 
-        def mark_up_to(offset, batch, metadata)
-          unless metadata.nil? || metadata.is_a?(String)
-            raise Guildhall::ArgumentError, "metadata beside an offset has to be a String, not #{metadata.inspect}"
-          end
+        # It is stored with what is done behind the offset, as one text. What brokers refuse would keep the offset from being committed.
+        def text(metadata)
+          text = SharedRegexp.utf8(metadata) if metadata.is_a?(String)
+          return text if text && text.bytesize <= DoneRanges::BROKERS_MAX_BYTES
 
+          shown = metadata.inspect.then { |all| all.size > 60 ? "#{all[0, 60]}…" : all }
+          raise Guildhall::ArgumentError, "metadata beside an offset has to be a String of UTF-8, " \
+                                          "of at most #{DoneRanges::BROKERS_MAX_BYTES} bytes, not #{shown}"
+        end
+
+        def mark_up_to(offset, batch, metadata)
+          metadata = text(metadata) unless metadata.nil?
           @marked = true
           generation = batch ? batch.generation : @progress.generation
           next_offset = batch ? batch.offset_after(offset) : offset + 1

@@ -77,9 +77,12 @@ module Guildhall
           return failed(error, dispatch) unless late
           return forget(dispatch) if void?(load)
 
-          mark_late(dispatch, error.to)
-          remind(error, dispatch)
-          attempt_soon(dispatch)
+          begin
+            mark_late(dispatch, error.to)
+            remind(error, dispatch)
+          ensure
+            attempt_soon(dispatch) # also if a subscriber ends the thread
+          end
         end
 
         # Nothing of it is left to be sent.
@@ -152,10 +155,13 @@ module Guildhall
             return finish(dispatch)
           end
 
-          block(error, dispatch)
-          seconds = @backoff.seconds(dispatch.failures)
-          publish(dispatch, seconds)
-          @runtime.timer.after(seconds) { attempt_soon(dispatch) }
+          seconds = @backoff.seconds(dispatch.failures + 1)
+          begin
+            block(error, dispatch)
+            publish(dispatch, seconds)
+          ensure
+            @runtime.timer.after(seconds) { attempt_soon(dispatch) } # also if a subscriber ends the thread
+          end
         end
 
         def report(error) = @reports.error(error, @name)

@@ -9,7 +9,9 @@ module Guildhall
       #     user's text␟gh1:gap.length,gap.length…     in base 36, from the offset on
       module DoneRanges
         MARK = "\u241Fgh1:"
-        # With the user's text: brokers refuse to commit more than `offset.metadata.max.bytes`, 4096 unless set.
+        # What brokers commit at most: `offset.metadata.max.bytes`, unless it is set.
+        BROKERS_MAX_BYTES = 4_096
+        # With the user's text, so that some is left.
         MAX_BYTES = 3_000
 
         # @param offset [Integer] the committed one

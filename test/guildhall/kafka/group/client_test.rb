@@ -42,8 +42,11 @@ class KafkaClientTest < GuildhallTest
   def test_seek_targets_become_offsets
     produce(2)
     assert_equal [7, 0, 2], [7, :earliest, :latest].map { |target| client.resolve("t", 0, target) }
-    [0, :earliest, :latest, Time.now].each { |target| assert_nil Client.validate_seek_target!(target) }
-    [-1, 2**63, 1.5, "earliest", :middle, nil].each do |target|
+    # To brokers -1 is the end.
+    assert_equal [0, 0, 0], [Time.new(1900), Time.at(-1), Time.at(-0.001)].map { |time| Client.milliseconds(time) }
+    assert_equal 1_500, Client.milliseconds(Time.at(1.5))
+    [0, :earliest, :latest, Time.now].each { |target| Client.validate_seek_target!(target) }
+    [-1, 2**63, Time.at(10**20), 1.5, "earliest", :middle, nil].each do |target|
       assert_raises(Guildhall::ArgumentError) { Client.validate_seek_target!(target) }
     end
   end

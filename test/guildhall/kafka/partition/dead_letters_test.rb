@@ -162,6 +162,24 @@ class KafkaDeadLettersTest < GuildhallTest
     assert_equal 2, reports.call.size
   end
 
+  # Once, when it is told.
+  %w[dead_letter_queue.blocked error.occurred].each do |name|
+    define_method(:"test_a_subscriber_of_#{name.tr(".", "_")}_that_ends_its_thread_holds_up_nothing") do
+      kafka = kafka()
+      kafka.application.producer.down = DENIED
+      told = []
+      exit_once = ->(event, about) { Thread.exit if event == name && about == "dead_letter_queue" && (told << event).size == 1 }
+      kafka.application.define_singleton_method(:publish) { |event, **payload| super(event, **payload).tap { exit_once.call(event, event[/\w+/]) } }
+      kafka.application.define_singleton_method(:error) { |raised, type, **place| super(raised, type, **place).tap { exit_once.call("error.occurred", type) } }
+      kafka.deliver(0...3)
+      20.times { Thread.new { kafka.work(3) }.join }
+      kafka.application.producer.down = false
+      20.times { Thread.new { kafka.work(3) }.join }
+      assert_operator told.size, :>=, 1
+      assert_equal [[1], 3], [kafka.dead, kafka.committed]
+    end
+  end
+
   def test_a_retry_topic_is_written_to_without_the_consumer_as_well
     kafka = KafkaPartition.new(consumer) do
       dead_letter_queue topic: "dead"

@@ -632,14 +632,14 @@ class KafkaPartitionTest < GuildhallTest
   def test_metadata_that_is_no_string_and_offsets_that_are_none_are_refused_where_they_are_given
     refused = []
     kafka = kafka(consumer do
-      [-> { mark_as_consumed(messages.first, 42) }, *["1", -1, (2**63) - 1].map { |offset| -> { mark_offset(offset) } }].each do |call|
+      [*[42, "\xFF", "x" * 4_097].map { |metadata| -> { mark_as_consumed(messages.first, metadata) } }, *["1", -1, (2**63) - 1].map { |offset| -> { mark_offset(offset) } }].each do |call|
         call.call
       rescue Guildhall::ArgumentError => error
         refused << error.message
       end
     end).deliver(0...3)
     kafka.work
-    assert_equal ["metadata beside an offset has to be a String, not 42",
+    assert_equal [*["42", '"\xFF"', "\"#{"x" * 59}…"].map { |one| "metadata beside an offset has to be a String of UTF-8, of at most 4096 bytes, not #{one}" },
                   *['"1"', -1, (2**63) - 1].map { |offset| "mark_offset takes an Integer, the offset of a message, not #{offset}" }], refused
     assert_equal 3, kafka.committed
   end
