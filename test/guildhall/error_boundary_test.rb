@@ -63,7 +63,7 @@ class ErrorBoundaryTest < GuildhallTest
   def test_a_message_is_in_utf8_whatever_it_was_in
     texts = ["é".encode("UTF-16BE"), "é".encode("ISO-8859-1"), "é".b, "é"]
     assert_equal ["é"], texts.map { |text| Boundary.message(RuntimeError.new(text)) }.uniq
-    assert_equal "(its message raises Encoding::ConverterNotFoundError)", Boundary.message(RuntimeError.new("x".dup.force_encoding("UTF-7")))
+    assert_equal "x", Boundary.message(RuntimeError.new("x".dup.force_encoding("UTF-7"))), "Ruby has no converter for it"
   end
 
   def test_nothing_comes_of_a_closed_standard_error
