@@ -385,12 +385,16 @@ module Guildhall
       end
 
       def stop_running(deadline)
-        publish("app.stopping", timeout: Clock.left(deadline))
         @clean = false # unless all of this returns
-        clean = @runtime.stop(deadline)
-        clean = @producers.close(deadline) && clean
-        close_own_pool(Clock.left(deadline, least: 1))
-        @clean = clean
+        begin
+          publish("app.stopping", timeout: Clock.left(deadline))
+        ensure # also if a subscriber ends the thread
+          clean = @runtime.stop(deadline)
+          clean = @producers.close(deadline) && clean
+          close_own_pool(Clock.left(deadline, least: 1))
+          @clean = clean
+        end
+        @clean
       ensure
         become(:stopped, :stopping)
         publish("app.stopped", unfinished:)

@@ -180,8 +180,11 @@ module Guildhall
       def switch_quiet(quiet, event)
         return unless @lock.synchronize { (@quiet != quiet).tap { @quiet = quiet } }
 
-        publish(event)
-        partitions.each(&:follow_quiet)
+        begin
+          publish(event)
+        ensure # also if a subscriber ends the thread
+          partitions.each(&:follow_quiet)
+        end
       end
 
       def background = @lock.synchronize { @background }

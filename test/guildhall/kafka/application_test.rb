@@ -48,6 +48,18 @@ class KafkaApplicationTest < GuildhallTest
     assert_equal [["t", 0]], assigned.pop(timeout: 20)
   end
 
+  def test_a_subscriber_that_ends_its_thread_keeps_neither_quiet_nor_the_stop_from_happening
+    @application.routes.draw { topic("t") { consumer Idle } }
+    %w[app.quiet app.stopping].each { |name| @application.instrumentation.subscribe(name) { Thread.exit } }
+    @application.start
+    eventually(20) { @application.partitions.any? }
+    Thread.new { @application.quiet }.join
+    assert_predicate @application.partitions.first, :paused?
+    listeners = @application.listeners
+    Thread.new { @application.stop(timeout: 20) }.join
+    assert_equal [true, :stopped], [listeners.all?(&:ended?), @application.state]
+  end
+
   def test_what_nobody_waits_for_costs_as_much_as_there_is_and_is_forgotten_once_it_has_arrived
     looks = 0
     pending = true
