@@ -375,7 +375,10 @@ module Guildhall
 
       # In a thread of its own, so that an interruption of the waiting thread does not interrupt the stop.
       def stop_by(deadline)
-        return stop_running(deadline) if become(:stopping, :running) { @stopper = Thread.current }
+        if become(:stopping, :running) { @stopper = Thread.current }
+          stop_running(deadline)
+          return @clean
+        end
 
         become(:stopping, :starting) # {#start} notices it, and ends what it has begun
         return false unless wait_stopped(Clock.left(deadline))
@@ -385,16 +388,17 @@ module Guildhall
       end
 
       def stop_running(deadline)
+        publish("app.stopping", timeout: Clock.left(deadline))
+      ensure
+        end_run(deadline) # also if a subscriber ends the thread
+      end
+
+      def end_run(deadline)
         @clean = false # unless all of this returns
-        begin
-          publish("app.stopping", timeout: Clock.left(deadline))
-        ensure # also if a subscriber ends the thread
-          clean = @runtime.stop(deadline)
-          clean = @producers.close(deadline) && clean
-          close_own_pool(Clock.left(deadline, least: 1))
-          @clean = clean
-        end
-        @clean
+        clean = @runtime.stop(deadline)
+        clean = @producers.close(deadline) && clean
+        close_own_pool(Clock.left(deadline, least: 1))
+        @clean = clean
       ensure
         become(:stopped, :stopping)
         publish("app.stopped", unfinished:)
