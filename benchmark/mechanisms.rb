@@ -5,13 +5,13 @@
 # where a process for each core counts in a loop. Messages of Kafka are read ahead into memory, and the broker stands still meanwhile: it
 # takes no core from the workers. Kafka's rows need a real broker of this machine (KAFKA_BOOTSTRAP_SERVERS, and its process in
 # KAFKA_BROKER_PID).
+require "etc"
+require "json"
 require "guildhall/pool"
 require "guildhall/json"
-require "guildhall/schema"
 require_relative "support/bench"
 require_relative "support/pool_peers"
 require_relative "data/corpus"
-require_relative "data/order_task"
 require_relative "kafka/topics"
 require_relative "kafka/race"
 
@@ -72,6 +72,8 @@ class PoolChoices
 
     times = [300_000 / batch.sum(&:bytesize), 1].max
     ways = WAYS.transform_values { |parallel| -> { times.times { @pool.map(batch, task, parallel:).each(&:itself) } } }
+    expected = batch.map { |text| task.call(text) }
+    WAYS.each_value { |parallel| abort("#{name}: wrong results") unless @pool.map(batch, task, parallel:) == expected }
     limit = PoolPeers.now + SETTLING_SECONDS
     ways[:automatic].call while PoolPeers.now < limit
     rounds = Array.new(@bench.quick? ? 5 : 15) { ways.to_a.shuffle.to_h { |way, call| [way, PoolPeers.seconds(&call)] } }

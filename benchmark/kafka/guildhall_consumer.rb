@@ -34,21 +34,22 @@ class FieldsConsumer < Guildhall::Kafka::Consumer
   end
 end
 
-# Looks at each document, whatever is in it.
-class SurveyConsumer < Guildhall::Kafka::Consumer
+# Asks each payload for one number.
+class SumConsumer < Guildhall::Kafka::Consumer
   def consume
     STOPWATCH.start
-    sum = messages.sum { |message| message.payload.size }
-    STOPWATCH.add(messages.size, sum)
+    sum = messages.sum { |message| message.payload.public_send(self.class::NUMBER) }
+    STOPWATCH.add(messages.read, sum)
   end
 end
 
-class StagesConsumer < Guildhall::Kafka::Consumer
-  def consume
-    STOPWATCH.start
-    sum = messages.sum { |message| message.payload.pieces }
-    STOPWATCH.add(messages.read, sum)
-  end
+# Looks at each document, whatever is in it.
+class SurveyConsumer < SumConsumer
+  NUMBER = :size
+end
+
+class StagesConsumer < SumConsumer
+  NUMBER = :pieces
 end
 
 class RawConsumer < Guildhall::Kafka::Consumer
