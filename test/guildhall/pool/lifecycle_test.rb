@@ -60,7 +60,7 @@ class PoolLifecycleTest < GuildhallTest
     assert_equal "#{[%w[A B], 0.01, %w[C]] * 2}\ntrue\n", out
   end
 
-  # The deadline is told to the supervisor, and a fork in the handler leaves it without one: neither may lock.
+  # A dispatch with a deadline summons the supervisor, and a fork in the handler makes another one: neither may take a lock.
   def test_a_trap_may_dispatch_with_a_deadline_and_fork
     forks
     out = assert_ruby(<<~RUBY)
@@ -105,7 +105,7 @@ class PoolLifecycleTest < GuildhallTest
     pool.shutdown
   end
 
-  # Whoever starts the workers holds a lock, and gives up the GVL; meanwhile the others come to push the batch, too, or run it.
+  # The reader that starts the workers holds a lock and gives up the GVL. Meanwhile the other readers push the same batch, or run it.
   def test_a_batch_that_several_readers_spread_is_given_to_workers_once
     pool = Guildhall::Pool.new(workers: 1)
     futures = Array.new(2) { pool.dispatch(%w[a b], Upcase, parallel: false, source: 1) }

@@ -19,7 +19,7 @@ module Guildhall
       #     :leaving (:revoked or :shutdown) → :left
       class Inbox
         # @param runners [Runtime::Runners]
-        # @param job [#run] what they run when there is something to do
+        # @param job [#run] the partition: a runner calls it when there is work
         def initialize(backlog, timer, runners, job)
           @lock = Mutex.new
           @on_left = ConditionVariable.new

@@ -169,7 +169,7 @@ module Guildhall
             false
           end
 
-          # @return [Boolean] whether what has become of messages is told in it: closing a producer waits for this thread
+          # @return [Boolean] whether the thread runs delivery callbacks: closing a producer waits for it
           def calls_back?(thread) = thread.name.to_s.start_with?(*CALLING_BACK)
 
           # @param settings [Hash{Symbol,String=>Object}] librdkafka's

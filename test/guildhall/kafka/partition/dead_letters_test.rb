@@ -162,7 +162,7 @@ class KafkaDeadLettersTest < GuildhallTest
     assert_equal 2, reports.call.size
   end
 
-  # Once, when it is told.
+  # The first time that the subscriber is called.
   %w[dead_letter_queue.blocked error.occurred].each do |name|
     define_method(:"test_a_subscriber_of_#{name.tr(".", "_")}_that_ends_its_thread_holds_up_nothing") do
       kafka = kafka()

@@ -395,7 +395,7 @@ class KafkaKeyOrderingTest < GuildhallTest
     assert_equal [(0...6).to_a, 6, Guildhall::TaskError], [@seen.sort, kafka.committed, kafka.errors.first.class]
   end
 
-  # Of the test's consumer, each time that it is told of something.
+  # The first time that the subscriber is called.
   %w[key.parked key.resumed consumer.retrying error.occurred].each do |name|
     define_method(:"test_a_subscriber_of_#{name.tr(".", "_")}_that_ends_its_thread_holds_up_nothing") do
       failing = [0]
