@@ -6,7 +6,7 @@
 #include "schema/format.h"
 #include "text/ascii.h"
 #include "text/utf8.h"
-#include "values/key_hash.h"
+#include "text/hash.h"
 
 static uint64_t state;
 
