@@ -11,7 +11,8 @@ module Guildhall
     #
     # INT, TERM, QUIT, HUP: finish the work in progress, commit, leave the group, exit; the second one ends the process at once.
     # An error after which a group cannot be consumed any more ends the process in the same way, with status 1.
-    # TSTP: no new work, but stay in the group. CONT takes that back. TTIN: what every thread and partition is doing, on standard error.
+    # TSTP: no new work, but stay in the group. CONT takes that back, also if both come at once, in whatever order.
+    # TTIN: what every thread and partition is doing, on standard error.
     class Server
       STOP = %w[INT TERM QUIT HUP].freeze
       SIGNALS = [*STOP, "TSTP", "CONT", "TTIN"].freeze
@@ -22,17 +23,24 @@ module Guildhall
         # Signals to stop that come within this time are one request: `timeout` signals a process and then its group, and what runs a
         # Procfile sends TERM after the terminal's INT.
         BURST_SECONDS = 1
+        # A TSTP that is handled so soon after a CONT does not count. Ruby calls the handlers of signals that wait together one right after
+        # the other, in the order of their numbers: on Linux CONT (18) before TSTP (20), whichever was sent first. If the TSTP counted, a
+        # process that was suspended and continued could stay quiet for ever.
+        TOGETHER_SECONDS = 0.1
 
         # Inside a trap no lock can be taken: the block may only pass the signal on. What is ignored, as HUP under nohup, stays so.
         # @return [Hash{String=>Object}] the handlers before, for {.restore}
         def self.trap(names)
-          stopped_at = -Float::INFINITY
+          stopped_at = resumed_at = -Float::INFINITY
           names.to_h do |name|
             previous = Kernel.trap(name) do
-              next yield name unless STOP.include?(name)
-
               now = Clock.now
-              yield name if now - stopped_at > BURST_SECONDS && (stopped_at = now)
+              case name
+              when *STOP then now - stopped_at > BURST_SECONDS ? stopped_at = now : next
+              when "CONT" then resumed_at = now
+              when "TSTP" then next if now - resumed_at < TOGETHER_SECONDS
+              end
+              yield name
             end
             Kernel.trap(name, "IGNORE") if previous == "IGNORE"
             [name, previous]

@@ -103,6 +103,35 @@ class KafkaServerTest < GuildhallTest
     assert_equal [0, "started\nquiet\nresumed\nstopping\n"], serve("at once", [:TSTP, "started"], [:CONT, "quiet"], [:TERM, "resumed"])
   end
 
+  # Ruby runs the handlers of signals that wait together in the order of their numbers, whichever has come first: here they come while
+  # another handler runs. TTIN has the highest number.
+  def test_quiet_and_its_end_that_wait_together_end_resumed
+    signals = %w[TSTP CONT TTIN]
+    signals.permutation.each do |sent|
+      seen = Thread::Queue.new
+      previous = Guildhall::Kafka::Server::Signals.trap(signals) { |name| seen << name }
+      previous["USR2"] = trap("USR2") { sent.each { |name| Process.kill(name, Process.pid) } }
+      Process.kill(:USR2, Process.pid)
+      heard = []
+      heard << seen.pop(timeout: 10) until heard.last == "TTIN"
+      assert_equal %w[CONT TTIN], heard.last(2), sent
+    ensure
+      Guildhall::Kafka::Server::Signals.restore(previous)
+    end
+  end
+
+  def test_quiet_that_comes_later_than_its_end_counts
+    seen = Thread::Queue.new
+    previous = Guildhall::Kafka::Server::Signals.trap(%w[TSTP CONT]) { |name| seen << name }
+    Process.kill(:CONT, Process.pid)
+    assert_equal "CONT", seen.pop(timeout: 10)
+    sleep(0.2)
+    Process.kill(:TSTP, Process.pid)
+    assert_equal "TSTP", seen.pop(timeout: 10)
+  ensure
+    Guildhall::Kafka::Server::Signals.restore(previous)
+  end
+
   # An operator who sends one of them would wait for nothing.
   def test_signals_that_the_parent_has_left_ignored_are_named
     status, out = serve("at once", [:INT, "started"], [:TERM, "started"], env: {"IGNORED" => "INT QUIT"})
