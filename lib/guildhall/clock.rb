@@ -24,9 +24,9 @@ module Guildhall
 
     # @param deadline [Float] of this clock
     # @param least [Numeric] what is left at least
-    # @return [Numeric] seconds until then
+    # @return [Numeric] seconds until then, as far as a thread can wait
     def self.left(deadline, least: 0)
-      [deadline - now, least].max
+      (deadline - now).clamp(least, LONGEST_SECONDS)
     end
 
     # Runs the block, and interrupts it at the deadline as a plain `Timeout.timeout` does. Main Ractor.
@@ -41,7 +41,8 @@ module Guildhall
       raise if deadline && now < deadline - TOLERANCE
     end
 
+    LONGEST_SECONDS = 1_000_000_000 # Ruby refuses to wait until a time that no clock shows, or does not wait at all
     TOLERANCE = 0.001
-    private_constant :TOLERANCE
+    private_constant :LONGEST_SECONDS, :TOLERANCE
   end
 end

@@ -65,6 +65,11 @@ module Guildhall
     include Error
   end
 
+  # A method that needs a lock was called in a signal's handler (`Signal.trap`): the thread that was interrupted may hold it.
+  class SignalTrapError < ::ThreadError
+    include Error
+  end
+
   # A wait reached its deadline.
   class TimeoutError < ::Timeout::Error
     include Error

@@ -2,6 +2,7 @@
 
 require_relative "errors"
 require_relative "error_boundary"
+require_relative "signal_trap"
 
 module Guildhall
   # Events of one pool or one Kafka application, for subscribers. Used in the main Ractor, from any thread.
@@ -27,6 +28,7 @@ module Guildhall
       unknown = names.reject { |name| @events.key?(name) }
       raise Guildhall::ArgumentError, "no such event: #{unknown.join(", ")}; there are #{@events.keys.join(", ")}" if unknown.any?
 
+      SignalTrap.refuse!
       subscriber = [names.freeze, listener].freeze
       @lock.synchronize { replace([*@subscribers, subscriber]) }
       subscriber
@@ -45,6 +47,7 @@ module Guildhall
 
     # @param token [Object] what {#subscribe} returned
     def unsubscribe(token)
+      SignalTrap.refuse!
       @lock.synchronize do
         replace(@subscribers.reject { |subscriber| subscriber.equal?(token) })
         @raised.delete_if { |(listener, *), _| listener.equal?(token.last) }

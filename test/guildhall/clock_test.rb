@@ -17,6 +17,18 @@ class ClockTest < GuildhallTest
     assert_includes 50..60, Guildhall::Clock.left(Guildhall::Clock.now + 60)
   end
 
+  # Ruby refuses to wait for ever on a condition, and does not wait at all for a thread for 10**18 seconds.
+  def test_what_is_left_is_never_more_than_a_thread_can_wait
+    lock = Mutex.new
+    [Float::INFINITY, 1e300, 1e18].each do |deadline|
+      waiting = Thread.new { lock.synchronize { Thread::ConditionVariable.new.wait(lock, Guildhall::Clock.left(deadline)) } }
+      joining = Thread.new { waiting.join(Guildhall::Clock.left(deadline)) }
+      [waiting, joining].each { |thread| assert_nil thread.join(0.2), deadline }
+    ensure
+      [waiting, joining].each(&:kill).each(&:join)
+    end
+  end
+
   def test_deadlines
     assert_nil Guildhall::Clock.deadline(nil)
     assert_in_delta Guildhall::Clock.now + 100, Guildhall::Clock.deadline(100r), 30

@@ -8,7 +8,8 @@ require "guildhall/striped_queue"
 class ErrorsTest < GuildhallTest
   OF_RUBY = {
     ArgumentError: ::ArgumentError, ConfigurationError: ::ArgumentError, TimeoutError: ::Timeout::Error, StuckError: ::Timeout::Error,
-    PoolClosedError: ::IOError, ClosedQueueError: ::ClosedQueueError, NotShareableError: ::Ractor::Error
+    PoolClosedError: ::IOError, ClosedQueueError: ::ClosedQueueError, NotShareableError: ::Ractor::Error,
+    SignalTrapError: ::ThreadError
   }.freeze
 
   def test_every_error_class_is_a_standard_error_that_carries_the_module

@@ -20,7 +20,8 @@ require_relative "scheduling/tasks"
 module Guildhall
   module Kafka
     # Settings and routes, and the start and the stop of a {Runtime}, which consumes with them. One of them is the process's, behind
-    # `Guildhall::Kafka`; tests may have others. Belongs to the main Ractor; its methods may be called by any thread.
+    # `Guildhall::Kafka`; tests may have others. Belongs to the main Ractor; its methods may be called by any thread. In a signal's trap
+    # {#stop} works, and so does what only reads a value ({#state}, {#quiet?}); other methods raise {SignalTrapError} there.
     class Application
       extend Forwardable
 
@@ -61,16 +62,16 @@ module Guildhall
       #   @see Queries#dead_letters
       # @!method each_message(topic, from: :earliest, until: :end, partitions: nil, deserializer: nil)
       #   @see Queries#each_message
-      def_delegators :@queries, :lag, :parked_keys, :dead_letters, :each_message
+      def_delegators :queries, :lag, :parked_keys, :dead_letters, :each_message
       # @!method scheduled_tasks
       #   @see Scheduling::Tasks#statuses
-      def_delegator :@tasks, :statuses, :scheduled_tasks
+      def_delegator :tasks, :statuses, :scheduled_tasks
       # @!method switch_task(name, enabled)
       #   @see Scheduling::Tasks#switch
-      def_delegator :@tasks, :switch, :switch_task
+      def_delegator :tasks, :switch, :switch_task
       # @!method run_task(name)
       #   @see Scheduling::Tasks#run
-      def_delegator :@tasks, :run, :run_task
+      def_delegator :tasks, :run, :run_task
 
       # @param numbers [Hash{Symbol=>Numeric}] as for {Runtime#initialize}, for tests: nobody else has to change them
       def initialize(**numbers)
@@ -106,12 +107,15 @@ module Guildhall
       # @return [Hash{Routing::Topic=>Decoding}] who decodes which of the consumed topics
       # @raise [ConfigurationError] listing every error
       def check!(**selection)
-        routed = validate!
-        consumed = selection.empty? ? routed.select(&:consumed?) : Routing::RouteSelection.new(**selection).choose(routed)
-        validate_gems(consumed)
-        Runtime.decodings(self, consumed)
-      ensure
-        close_own_pool(1, at_rest: true)
+        SignalTrap.refuse!
+        begin
+          routed = validate!
+          consumed = selection.empty? ? routed.select(&:consumed?) : Routing::RouteSelection.new(**selection).choose(routed)
+          validate_gems(consumed)
+          Runtime.decodings(self, consumed)
+        ensure
+          close_own_pool(1, at_rest: true)
+        end
       end
 
       # Starts to consume, in threads of its own; returns at once. After {#stop} it can be started again, with the same settings. If {#stop}
@@ -120,6 +124,7 @@ module Guildhall
       #   {Routing::RouteSelection#initialize}
       # @raise [ConfigurationError] listing every error
       def start(**selection)
+        SignalTrap.refuse!
         begin_start
         topics = launch_or_undo(selection) or return self
         publish("app.running", version: Guildhall::VERSION, groups: topics.map(&:group).uniq, topics: topics.map(&:to_s).uniq)
@@ -133,8 +138,9 @@ module Guildhall
       # @param timeout [Numeric, nil] seconds; nil: `config.shutdown_timeout`
       # @return [Boolean] whether all work in progress was finished, and the brokers have answered; false where it does not
       #   wait
+      # @raise [Guildhall::ArgumentError] for what is no time
       def stop(timeout: nil)
-        deadline = Clock.now + (timeout || @config.shutdown_timeout)
+        deadline = Clock.deadline(timeout.nil? ? @config.shutdown_timeout : timeout)
         stopper = Thread.new { stop_by(deadline) }
         stopper.report_on_exception = false # the caller gets it
         return false if SignalTrap.active? || own?(Thread.current)
@@ -144,9 +150,12 @@ module Guildhall
 
       # Blocks until the application has been stopped.
       # @param timeout [Numeric, nil] seconds; nil: for as long as it takes
+      # @return [Boolean] whether it has been stopped
+      # @raise [Guildhall::ArgumentError] for what is no time
       def wait_stopped(timeout = nil)
+        SignalTrap.refuse!
+        limit = Clock.deadline(timeout)
         @lock.synchronize do
-          limit = timeout && (Clock.now + timeout)
           @changed.wait(@lock, limit && Clock.left(limit)) until stopped? || (limit && Clock.now >= limit)
           stopped?
         end
@@ -160,10 +169,10 @@ module Guildhall
 
       # Starts no new work until {#resume}, as before a process is taken out; what is in work is finished, and the membership in the group
       # goes on.
-      def quiet = @runtime&.quiet
+      def quiet = runtime&.quiet
 
       # Takes {#quiet} back.
-      def resume = @runtime&.resume
+      def resume = runtime&.resume
 
       # @return [Boolean] whether {#quiet} was called, and not taken back
       def quiet? = @runtime&.quiet? || false
@@ -175,7 +184,7 @@ module Guildhall
       def unfinished = @runtime&.unfinished || []
 
       # @return [Array<Partition>] those that are assigned now
-      def partitions = @runtime&.partitions || []
+      def partitions = runtime&.partitions || []
 
       # @return [Runtime::Backpressure, nil] what is in memory and not done; nil before the start
       def backpressure = @runtime&.backpressure
@@ -247,6 +256,7 @@ module Guildhall
       # @raise [MissingDependencyError] without the gem waterdrop
       # @raise [ConfigurationError] listing every error of the settings
       def producer
+        SignalTrap.refuse!
         @producers.producer do
           open_log
           measure
@@ -272,6 +282,22 @@ module Guildhall
       end
 
       private
+
+      # What needs locks is reached through these.
+      def runtime
+        SignalTrap.refuse!
+        @runtime
+      end
+
+      def queries
+        SignalTrap.refuse!
+        @queries
+      end
+
+      def tasks
+        SignalTrap.refuse!
+        @tasks
+      end
 
       def new_runtime(topics) = Runtime.new(self, topics, @routed, **@numbers)
 

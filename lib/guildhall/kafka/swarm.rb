@@ -25,7 +25,8 @@ module Guildhall
       END_NOW_SECONDS = 3 # that a process has after a second signal
       GRACE_SECONDS = Server::GRACE_SECONDS + 3 # beyond the shutdown timeout, after which a process is killed
       OPTIONS = OptionRules.new(processes: OptionRules.integer.or(nil),
-        memory_limit: OptionRules.rule("a number > 0 (MiB)") { it.is_a?(Numeric) && it.positive? }.or(nil))
+        memory_limit: OptionRules.rule("a number > 0 (MiB)") { it.is_a?(Numeric) && it.real? && it.positive? }.or(nil),
+        silence: OptionRules.seconds)
       STARTED_AGAIN = ["Timeout stdlib thread", "FFI Callback Dispatcher"].freeze # after a fork, by themselves
       private_constant :OPTIONS, :STARTED_AGAIN
 
@@ -38,7 +39,7 @@ module Guildhall
       # @param silence [Numeric] seconds: see {SILENCE_SECONDS}
       # @raise [Guildhall::ArgumentError]
       def initialize(application, processes: nil, memory_limit: nil, silence: SILENCE_SECONDS)
-        OPTIONS.check!({processes:, memory_limit:}, owner: "swarm")
+        OPTIONS.check!({processes:, memory_limit:, silence:}, owner: "swarm")
         @application = application
         @config = application.config
         @memory_limit = memory_limit

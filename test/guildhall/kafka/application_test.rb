@@ -357,6 +357,49 @@ class KafkaApplicationTest < GuildhallTest
     gate.close
   end
 
+  def test_what_is_no_time_is_refused
+    ["5", -1, Float::NAN, 1i, true, false].each do |timeout|
+      [-> { @application.stop(timeout:) }, -> { @application.wait_stopped(timeout) }].each do |call|
+        error = assert_raises(Guildhall::ArgumentError, &call)
+        assert_equal "timeout must be 0 or more seconds, not #{timeout.inspect}", error.message
+      end
+    end
+  end
+
+  def test_it_can_be_waited_for_without_an_end
+    @application.routes.draw { topic("t") { consumer Idle } }
+    @application.start
+    waiting = Thread.new { @application.wait_stopped(Float::INFINITY) }
+    waiting.report_on_exception = false
+    eventually { waiting.stop? }
+    assert @application.stop(timeout: Float::INFINITY)
+    assert ended(waiting)
+  end
+
+  # No lock can be taken there.
+  def test_what_a_trap_cannot_call_says_what_to_do
+    calls = {check!: [], start: [], wait_stopped: [], quiet: [], resume: [], partitions: [], producer: [], lag: [], parked_keys: [],
+             dead_letters: ["t"], each_message: ["t"], scheduled_tasks: [], switch_task: ["task", true], run_task: ["task"]}
+    answers = Thread::Queue.new
+    previous = trap("USR2") do
+      calls.each do |name, arguments|
+        answers << [name, @application.public_send(name, *arguments)]
+      rescue ThreadError => error
+        answers << [name, error]
+      end
+    end
+    Process.kill(:USR2, Process.pid)
+    calls.each_key do |name|
+      asked, answer = answers.pop(timeout: 10)
+      assert_instance_of Guildhall::SignalTrapError, answer, asked
+      assert_equal "this cannot be called in a signal's trap, where no lock can be taken: call it in another thread, such as one that " \
+                   "waits on a Thread::Queue for the trap's message", answer.message
+      assert_equal name, asked
+    end
+  ensure
+    trap("USR2", previous || "DEFAULT")
+  end
+
   def test_a_subscriber_that_raises_anything_breaks_nothing
     kafka = @application.config.kafka
     @application = Guildhall::Kafka::Application.new(lag_interval: 0.02)

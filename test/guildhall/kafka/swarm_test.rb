@@ -283,6 +283,14 @@ class KafkaSwarmTest < GuildhallTest
     end
   end
 
+  def test_options_that_mean_nothing_are_refused
+    error = assert_raises(Guildhall::ArgumentError) do
+      Guildhall::Kafka::Swarm.new(Guildhall::Kafka::Application.new, processes: 0, memory_limit: 1i, silence: "5")
+    end
+    assert_equal "swarm: processes must be an Integer ≥ 1, or nil, not 0; memory_limit must be a number > 0 (MiB), or nil, not (0+1i); " \
+                 "silence must be a finite number > 0 (seconds), not \"5\"", error.message
+  end
+
   def test_a_memory_limit_that_the_application_alone_exceeds
     swarm("", "{memory_limit: 5}") do |swarm|
       assert_equal 1, swarm.finish

@@ -9,9 +9,8 @@ module Guildhall
       # Calls blocks at a time, in a thread of its own: they have to be short. Asleep while nothing is due.
       class Timer
         Entry = Data.define(:time, :block)
-        LONGEST_SECONDS = 86_400 # that the thread sleeps at once: Ruby refuses times that no clock shows
         WAKE_SECONDS = 0.1 # that the thread has to wake up and end, also past the deadline
-        private_constant :Entry, :LONGEST_SECONDS, :WAKE_SECONDS
+        private_constant :Entry, :WAKE_SECONDS
 
         # @yieldparam error [Exception] what a block raised
         def initialize(&on_error)
@@ -99,10 +98,9 @@ module Guildhall
           @lock.synchronize do
             until @closed
               first = @entries.first
-              rest = first && (first.time - Clock.now)
-              return @entries.shift if rest && rest <= 0
+              return @entries.shift if first && first.time <= Clock.now
 
-              @changed.wait(@lock, rest && [rest, LONGEST_SECONDS].min)
+              @changed.wait(@lock, first && Clock.left(first.time))
             end
           end
         end
