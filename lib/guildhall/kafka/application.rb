@@ -27,6 +27,8 @@ module Guildhall
 
       # Seconds for an orderly stop when the process ends without one.
       EXIT_TIMEOUT_SECONDS = 10
+      # Beyond the time of a stop, in which it ends what has not ended by itself.
+      GRACE_SECONDS = 2
 
       attr_reader :config, :routes, :instrumentation
       # @return [Symbol] :initialized, :starting, :running, :stopping or :stopped
@@ -134,7 +136,8 @@ module Guildhall
       # Finishes the work in progress, commits, leaves the group. Blocks until that is done, or the time is over. Called by a
       # consumer, by a subscriber in one of the application's threads, or in a `trap`, it returns at once, and the
       # application stops in the background: {#wait_stopped} waits for it. So it does where the thread that waits is interrupted
-      # (Ctrl-C, `Timeout.timeout`).
+      # (Ctrl-C, `Timeout.timeout`), or something has not ended {GRACE_SECONDS} after the time. A subscriber of the stop that hangs is
+      # reported by `error.occurred`; the stop goes on beside it.
       # @param timeout [Numeric, nil] seconds; nil: `config.shutdown_timeout`
       # @return [Boolean] whether all work in progress was finished, and the brokers have answered; false where it does not
       #   wait
@@ -145,7 +148,7 @@ module Guildhall
         stopper.report_on_exception = false # the caller gets it
         return false if SignalTrap.active? || own?(Thread.current)
 
-        stopper.value || false
+        stopper.join(Clock.left(deadline) + GRACE_SECONDS)&.value || false
       end
 
       # Blocks until the application has been stopped.
@@ -414,20 +417,16 @@ module Guildhall
       end
 
       def stop_running(deadline)
-        publish("app.stopping", timeout: Clock.left(deadline))
-      ensure
-        end_run(deadline) # also if a subscriber ends the thread
-      end
-
-      def end_run(deadline)
+        runtime = @runtime # once this one has stopped, a start makes another one
+        runtime.announce("app.stopping", deadline, timeout: Clock.left(deadline))
         @clean = false # unless all of this returns
-        clean = @runtime.stop(deadline)
+        clean = runtime.stop(deadline)
         clean = @producers.close(deadline) && clean
         close_own_pool(Clock.left(deadline, least: 1))
         @clean = clean
       ensure
         become(:stopped, :stopping)
-        publish("app.stopped", unfinished:)
+        runtime.announce("app.stopped", deadline, unfinished: runtime.unfinished)
       end
 
       def stopped? = %i[stopped initialized].include?(@state)

@@ -121,6 +121,18 @@ module Guildhall
         wait_background(deadline) && clean
       end
 
+      # Publishes an event of the stop in a thread of its own. A subscriber that ends its thread does not end the stop. One that hangs
+      # holds it up for half of the time that is left: the other half is for the work in progress.
+      # @param deadline [Float] of the {Clock}
+      def announce(name, deadline, **payload)
+        seconds = Clock.left(deadline, least: 1.0) / 2
+        return if in_background { publish(name, **payload) }.join(seconds)
+
+        late = Guildhall::TimeoutError.new("a subscriber of #{name} has not returned within #{seconds.round(1)} s: the application is " \
+                                           "stopped without waiting for it")
+        in_background { error(late, "stop") }
+      end
+
       # @return [Boolean] whether it is one of this run's threads, that {#stop} waits for
       def include?(thread)
         [@runners, @timer, *listeners].compact.any? { |one| one.include?(thread) } || background.include?(thread)
@@ -143,13 +155,15 @@ module Guildhall
       # @return [Boolean] whether {#quiet} was called, and not taken back
       def quiet? = @quiet
 
-      # Runs a block that waits for a broker, and must not hold up a runner, in a thread of its own; {#stop} waits for it.
+      # Runs a block that waits for a broker, or may hang, and must not hold up the caller, in a thread of its own; {#stop} waits for it.
+      # @return [Thread]
       def in_background(&)
         @lock.synchronize do # until it is known that the thread is one of ours, {#include?} waits
           thread = Thread.new { ErrorBoundary.contain(->(raised) { error(raised, "background") }, &) }
           thread.name = "guildhall background"
           thread.report_on_exception = false
           @background = [*@background.select(&:alive?), thread]
+          thread
         end
       end
 

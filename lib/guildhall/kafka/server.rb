@@ -16,7 +16,6 @@ module Guildhall
     class Server
       STOP = %w[INT TERM QUIT HUP].freeze
       SIGNALS = [*STOP, "TSTP", "CONT", "TTIN"].freeze
-      GRACE_SECONDS = 2 # beyond the shutdown timeout, after which the process leaves come what may
 
       # Handlers of signals, for a time.
       module Signals
@@ -134,9 +133,7 @@ module Guildhall
 
       def stop
         stopper = Thread.new { @application.stop }
-        limit = Clock.now + @application.config.shutdown_timeout + GRACE_SECONDS
         until stopper.join(0.05)
-          leave("the shutdown timeout is over, and the process has not stopped") if Clock.now > limit
           leave("a second signal") if asked_again?
         end
         stopper.value

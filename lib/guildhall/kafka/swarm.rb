@@ -2,6 +2,7 @@
 
 require "etc"
 require "guildhall/option_rules"
+require_relative "application"
 require_relative "health"
 require_relative "partition/backoff"
 require_relative "probes"
@@ -23,7 +24,7 @@ module Guildhall
       SILENCE_SECONDS = 30 # without a heartbeat, after which a process is killed
       MEMORY_PACE_SECONDS = 2 # between two looks at the memory
       END_NOW_SECONDS = 3 # that a process has after a second signal
-      GRACE_SECONDS = Server::GRACE_SECONDS + 3 # beyond the shutdown timeout, after which a process is killed
+      GRACE_SECONDS = Application::GRACE_SECONDS + 3 # beyond the shutdown timeout, after which a process is killed
       OPTIONS = OptionRules.new(processes: OptionRules.integer.or(nil),
         memory_limit: OptionRules.rule("a number > 0 (MiB)") { it.is_a?(Numeric) && it.real? && it.positive? }.or(nil),
         silence: OptionRules.seconds)
@@ -149,8 +150,8 @@ module Guildhall
 
       def stop
         @state = :stopping
+        @children.each { |child| child.stop(@config.shutdown_timeout + GRACE_SECONDS) } # first: a subscriber may hang
         @application.publish("app.stopping", timeout: @config.shutdown_timeout)
-        @children.each { |child| child.stop(@config.shutdown_timeout + GRACE_SECONDS) }
       end
 
       def follow(child)

@@ -357,6 +357,43 @@ class KafkaApplicationTest < GuildhallTest
     gate.close
   end
 
+  # The first hears what it hears before the run has ended, the second afterwards.
+  def test_a_subscriber_of_the_stop_that_hangs_is_given_up_on
+    {"app.stopping" => false, "app.stopped" => true}.each do |name, clean|
+      application = Guildhall::Kafka::Application.new
+      application.config.kafka = @application.config.kafka.dup
+      application.config.logger = nil
+      application.routes.draw { topic("t") { consumer Idle } }
+      gate = Thread::Queue.new
+      errors = Thread::Queue.new
+      application.instrumentation.subscribe(name) { gate.pop }
+      application.instrumentation.subscribe("error.occurred") { |event| errors << event.payload.slice(:type, :message) }
+      application.start
+      listeners = application.listeners
+      stopper = Thread.new { application.stop(timeout: 4) }
+      assert_equal [clean, :stopped, true], [ended(stopper), application.state, listeners.all?(&:ended?)], name
+      error = errors.pop(timeout: 10)
+      assert_equal "stop", error[:type]
+      assert_match(/\Aa subscriber of #{name} has not returned within \d\.\d s: the application is stopped without waiting for it\z/, error[:message])
+    ensure
+      gate.close
+    end
+  end
+
+  # Such as one of the pool's events.
+  def test_a_stop_that_hangs_is_not_waited_for
+    gate = Thread::Queue.new
+    @application.routes.draw { topic("t") { consumer Idle } }
+    @application.start
+    @application.pool.instrumentation.subscribe("pool.shut_down") { gate.pop }
+    stopper = Thread.new { @application.stop(timeout: 1) }
+    assert_equal false, ended(stopper)
+    gate.close
+    assert @application.wait_stopped(20)
+  ensure
+    gate.close
+  end
+
   def test_what_is_no_time_is_refused
     ["5", -1, Float::NAN, 1i, true, false].each do |timeout|
       [-> { @application.stop(timeout:) }, -> { @application.wait_stopped(timeout) }].each do |call|
@@ -482,7 +519,7 @@ class KafkaApplicationTest < GuildhallTest
     runtime.define_singleton_method(:plan_decoding) { @decodings = @topics.to_h { |topic| [topic, plan] } }
     runtime.define_singleton_method(:create_members) { [] }
     runtime.define_singleton_method(:check_targets, &on_check)
-    runtime.define_singleton_method(:in_background) { |&work| work.call }
+    runtime.define_singleton_method(:in_background) { |&work| Thread.new(&work).join }
     runtime.define_singleton_method(:begin_timing) { timer.define_singleton_method(:after) { |_seconds, &work| work.call } }
     runtime
   end

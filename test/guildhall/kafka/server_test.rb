@@ -14,14 +14,14 @@ class KafkaServerTest < GuildhallTest
     ignored = ENV.fetch("IGNORED", "").split
     # What is ignored, as by a job in the background, stays so.
     %w[INT TERM QUIT HUP].each { |name| trap(name, ignored.include?(name) ? "IGNORE" : "DEFAULT") }
-    # Stops at once, late, or never.
+    # Stops at once, or late.
     class Application
       attr_reader :failure, :unfinished, :partitions
 
       def initialize(stop) = (@stop, @unfinished, @partitions = stop, ["t/0"], [])
       def config
         Guildhall::Kafka::Config.new.tap do |config|
-          config.shutdown_timeout = @stop == "never" ? 0.1 : 30
+          config.shutdown_timeout = 30
           config.health = {port: 0, host: "127.0.0.1"} if @stop == "watched"
         end
       end
@@ -57,7 +57,7 @@ class KafkaServerTest < GuildhallTest
 
       def stop
         puts "stopping"
-        sleep(@stop == "soon" ? 1 : nil) if %w[never late soon].include?(@stop)
+        sleep(@stop == "soon" ? 1 : nil) if %w[late soon].include?(@stop)
         @stop != "unfinished"
       end
     end
@@ -214,11 +214,5 @@ class KafkaServerTest < GuildhallTest
     status, out = serve("late", asked: %i[stop_soon end_now])
     assert_equal 1, status
     assert_includes out, "the process ends now"
-  end
-
-  def test_a_stop_that_hangs_is_left_behind_after_the_timeout
-    status, out = serve("never", [:TERM, "started"])
-    assert_equal 1, status
-    assert_includes out, "the shutdown timeout is over, and the process has not stopped"
   end
 end

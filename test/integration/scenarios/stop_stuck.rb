@@ -40,7 +40,7 @@ Scenario.run do
       Process.wait(server.pid)
     end
     equal(1, $?.exitstatus, "exit status")
-    check(took.between?(1, 3 + Guildhall::Kafka::Server::GRACE_SECONDS + 20), "it took #{took.round(1)} s to end")
+    check(took.between?(1, 3 + Guildhall::Kafka::Application::GRACE_SECONDS + 20), "it took #{took.round(1)} s to end")
     equal(["shutdown 1"], lines, "shutdown was called")
     notes << "#{took.round(1)} s"
   end
