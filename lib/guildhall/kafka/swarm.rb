@@ -25,7 +25,7 @@ module Guildhall
       END_NOW_SECONDS = 3 # that a process has after a second signal
       GRACE_SECONDS = Server::GRACE_SECONDS + 3 # beyond the shutdown timeout, after which a process is killed
       OPTIONS = OptionRules.new(processes: OptionRules.integer.or(nil),
-        memory_limit: OptionRules.rule("a number > 0 (MiB)") { it.is_a?(Numeric) && it.positive? }.or(nil))
+        memory_limit: OptionRules.rule("a number > 0 (MiB)") { it.is_a?(Numeric) && it.real? && it.positive? }.or(nil))
       STARTED_AGAIN = ["Timeout stdlib thread", "FFI Callback Dispatcher"].freeze # after a fork, by themselves
       private_constant :OPTIONS, :STARTED_AGAIN
 
