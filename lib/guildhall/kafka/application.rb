@@ -98,11 +98,9 @@ module Guildhall
         @runtime = @routed = @own_pool = @stopper = @reloading = @collector = @at_exit = @workers = nil
       end
 
-      # Checks settings and routes; nothing is started.
+      # Checks settings and routes; nothing is started. An application that runs keeps those that it has started with.
       # @raise [ConfigurationError] listing every error
-      def validate!
-        Validation.new(@config, @routes, @clients).topics
-      end
+      def validate! = running? ? @routed : Validation.new(@config, @routes, @clients).topics
 
       # Checks all that {#start} and `guildhall server` check; nothing is left running.
       # @param selection [Hash{Symbol=>Array<String>, nil}] as for {#start}

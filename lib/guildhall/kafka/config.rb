@@ -34,7 +34,7 @@ module Guildhall
       CALLABLES = OptionRules.rule("an Array of objects with call") { |list| list.is_a?(Array) && list.all? { it.respond_to?(:call) } }
       RECORDERS = OptionRules.rule("an Array of objects with record") { |list| list.is_a?(Array) && list.all? { it.respond_to?(:record) } }
       HEALTH = hash_of("a Hash with port: and perhaps host:", {port: nil},
-        port: OptionRules.integer(0..65_535), host: OptionRules.kind("a String", String))
+        port: OptionRules.integer(0..65_535), host: Rules::TEXT)
       ERROR_REPORTS = hash_of("a Hash: {messages: true}", {messages: false}, messages: Rules::BOOLEAN)
       LOGGER = OptionRules.object("a Logger", :add, :debug, :info, :error, :level) # the methods that are called
       private_constant :Rules, :CALLABLES, :RECORDERS, :HEALTH, :ERROR_REPORTS, :LOGGER

@@ -23,7 +23,15 @@ module Guildhall
       # Karafka's names for places that are Strings or Symbols there.
       PLACES = {"earliest" => :earliest, "latest" => :latest}.freeze
       EVERY_RULES = OptionRules.new(seconds: OptionRules.seconds, block: OptionRules.kind("a block", Proc))
-      private_constant :PLACES, :EVERY_RULES
+      # The messages have payloads, which no text shows.
+      PIPE_RULES = OptionRules.new(
+        topic: Settings::Rules::TOPIC_NAME, headers: OptionRules.kind("a Hash", Hash).or(nil),
+        messages: OptionRules.rule("messages, as `messages` and Arrays of them are") do |given|
+          wrong = given.is_a?(Enumerable) ? given.to_a.reject { |one| one.respond_to?(:raw_payload) } : [given]
+          wrong.empty? || "must be messages, as `messages` and Arrays of them are, not #{Config::Secrets.kind(wrong.first)}"
+        end
+      )
+      private_constant :PLACES, :EVERY_RULES, :PIPE_RULES
 
       # A block, and how often it is run.
       Period = Data.define(:seconds, :block)
@@ -172,11 +180,13 @@ module Guildhall
       # be written to, this raises. Then the partition waits until the broker has all, and the consumer is called again; what has arrived
       # is not sent again by that call. In a transaction nothing waits: it is aborted, and repeated after a pause.
       # @param headers [Hash{String=>String}] more of them
+      # @raise [Guildhall::ArgumentError] for arguments that mean nothing
       # @raise [MissingDependencyError] without the gem waterdrop
       # @raise [ForwardingError] (a {Guildhall::TimeoutError}) when the broker does not take one in time
       # @raise [Rdkafka::RdkafkaError] when it refuses one, as too large for instance
       def pipe_to(topic, messages = self.messages, headers: {})
-        records = messages.map do |message|
+        PIPE_RULES.check!({topic: topic.to_s, messages:, headers:}, owner: "pipe_to")
+        records = messages.to_a.map do |message|
           [message, {topic: topic.to_s, payload: message.raw_payload, key: message.raw_key,
                      headers: {**message.raw_headers, **headers}}.compact]
         end

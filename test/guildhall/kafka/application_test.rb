@@ -34,6 +34,19 @@ class KafkaApplicationTest < GuildhallTest
     @broker.stop
   end
 
+  def test_what_names_no_topic_and_no_partition_is_not_asked_for
+    ["a\0b", "\xff", "a".encode("UTF-16LE")].each do |name|
+      [-> { @application.each_message(name) { flunk } }, -> { @application.dead_letters(name) { flunk } }].each do |ask|
+        assert_includes assert_raises(Guildhall::ArgumentError, &ask).message, "topic must be a String of UTF-8 without NUL bytes, not #{name.inspect}"
+      end
+    end
+    [1.., ..1, 1..Float::INFINITY, 1.step, "0"].each do |partitions|
+      error = assert_raises(Guildhall::ArgumentError) { @application.each_message("t", partitions:) { flunk } }
+      assert_equal "each_message: partitions must be the number of a partition, or an Array of them, or nil, not #{partitions.inspect}", error.message
+    end
+    [0..0, [0], 0, nil].each { |partitions| assert_empty @application.each_message("t", partitions:).to_a }
+  end
+
   def test_a_listener_whose_thread_is_ended_begins_again
     errors = Thread::Queue.new
     assigned = Thread::Queue.new

@@ -260,6 +260,96 @@ class KafkaConfigTest < GuildhallTest
       'max_consume_time must be a finite number > 0 (seconds), or nil, not "5"', "pause_timeout must be a finite number > 0 (seconds), not -1", "commit_interval must be a finite number > 0 (seconds), not 0")
   end
 
+  def test_a_number_of_seconds_is_real
+    @application.config.pause_timeout = @application.config.shutdown_timeout = Complex(1, 0)
+    @application.routes.draw do
+      topic("a") do
+        consumer Handles
+        retries pause_timeout: Complex(1, 0)
+        delay Complex(1, 0)
+      end
+    end
+    number = "must be a finite number > 0 (seconds)"
+    assert_errors("pause_timeout #{number}, not (1+0i)", "shutdown_timeout #{number}, not (1+0i)",
+      "topic \"a\": retries pause_timeout #{number}, or nil, not (1+0i)", "topic \"a\": delay seconds #{number}, not (1+0i)")
+  end
+
+  BAD_TEXTS = ["a\0b", "a\xff", "ab".encode("UTF-16LE"), "\xE9".dup.force_encoding("ISO-8859-1"), "\xff".b].freeze
+
+  def test_settings_are_texts_that_librdkafka_takes_whole
+    BAD_TEXTS.each do |bad|
+      setup
+      config = @application.config
+      config.client_id = config.group_id = bad
+      config.health = {port: 0, host: bad}
+      config.kafka = {"bootstrap.servers" => "a:1", "client.rack" => bad, "sasl.password" => bad, bad => 1}
+      config.producer = {"transactional.id": bad}
+      @application.routes.draw { topic("a") { consumer(Handles) && kafka("client.rack": bad) } }
+      name = "must be a String of UTF-8 that is not blank, without NUL bytes, not"
+      text = "must be a String of UTF-8 without NUL bytes, not"
+      assert_errors("client_id #{name} #{bad.inspect}", "group_id #{name} #{bad.inspect}", "health host #{text} #{bad.inspect}",
+        "kafka: client.rack #{text} #{bad.inspect}", "kafka: sasl.password #{text} a String",
+        "kafka: the name of a setting #{text} #{bad.inspect}", "producer: transactional.id #{text} #{bad.inspect}",
+        "topic \"a\" kafka: client.rack #{text} #{bad.inspect}")
+    end
+  end
+
+  def test_names_in_routes_are_texts
+    BAD_TEXTS.each do |bad|
+      setup
+      @application.routes.draw do
+        consumer_group(bad) { topic("x") { consumer Handles } }
+        delay_topics 5, prefix: bad
+        schedule(topic: bad) do
+          task(bad, "* * * * *") { nil }
+          task("t", bad) { nil }
+        end
+        topic(bad) { consumer Handles }
+        topic("a") do
+          consumer Handles
+          dead_letter_queue topic: bad
+          retry_topics 5, prefix: bad
+          kafka(bad => 1)
+        end
+      end
+      message = assert_raises(Guildhall::ConfigurationError, bad.inspect) { @application.validate! }.message
+      ["consumer_group needs a name, not", "delay_topics prefix must be", "name must be a name", "cron must be a String of UTF-8",
+       "topic #{bad.inspect}: is not a valid", "dead_letter_queue topic must be", "retry_topics prefix must be", 'topic "a" kafka:']
+        .each { |text| assert_includes message, text }
+    end
+  end
+
+  def test_what_is_named_after_a_bad_group_is_no_further_error
+    @application.config.group_id = "ab".encode("UTF-16LE")
+    @application.routes.draw do
+      multiplexing 0
+      topic("a") { consumer Handles }
+    end
+    assert_errors("group_id must be a String of UTF-8", "group ab: multiplexing must be")
+  end
+
+  def test_ranges_without_an_end_are_errors
+    [1.., ..1, 1..Float::INFINITY, loop].each do |endless|
+      setup
+      @application.config.middleware = endless
+      @application.config.kafka = {"bootstrap.servers": endless}
+      @application.routes.draw do
+        multiplexing endless
+        topic("a") do
+          consumer Handles
+          dead_letter_queue topic: "dead"
+          retries transient: endless, non_retryable: endless
+          retry_topics endless
+          assign partitions: endless
+        end
+      end
+      message = assert_raises(Guildhall::ConfigurationError) { @application.validate! }.message
+      ["middleware must be an Array", "bootstrap.servers takes one String", "multiplexing must be", "retries transient takes classes of errors, not",
+       "retries non_retryable takes classes of errors, not", "retry_topics delays must be", "assign partitions must be"]
+        .each { |text| assert_includes message, text }
+    end
+  end
+
   def test_retries_are_checked
     @application.routes.draw do
       topic("a") do

@@ -11,6 +11,14 @@ module Guildhall
     class Application
       # What an application asks the brokers, whether it runs or not. Any thread of the main Ractor.
       class Queries
+        RULES = OptionRules.new(
+          topic: Settings::Rules::TEXT,
+          partitions: OptionRules.rule("the number of a partition, or an Array of them, or nil") do |given|
+            (given.is_a?(Range) ? [given.begin, given.end] : Settings::Rules.list(given)).all?(Integer)
+          end
+        )
+        private_constant :RULES
+
         # @param clients [Clients] with whose settings the brokers are asked
         def initialize(application, clients)
           @application = application
@@ -45,6 +53,7 @@ module Guildhall
         # @raise [ConfigurationError] listing every error
         # @raise [KafkaError]
         def dead_letters(name)
+          RULES.check!({topic: name}, owner: "dead_letters")
           @application.validate!
           @application.open_log
           dead_letters = Broker::DeadLetters.new(name, @application.config)
@@ -67,13 +76,15 @@ module Guildhall
         #   although there is more to read
         def each_message(topic, from: :earliest, until: :end, partitions: nil, deserializer: nil, &block)
           til = binding.local_variable_get(:until) # which Ruby takes for a keyword of its own
+          topic = topic.to_s
+          RULES.check!({topic:, partitions:}, owner: "each_message")
           range = Broker::OffsetRange.new(from, til)
           unless block
             arguments = {from:, until: til, partitions:, deserializer:}
             return Enumerator.new { |messages| each_message(topic, **arguments) { |message| messages << message } }
           end
 
-          iterator(topic.to_s, deserializer, partitions && [*partitions], range).each(&block)
+          iterator(topic, deserializer, partitions && [*partitions], range).each(&block)
           nil
         end
 

@@ -1,6 +1,8 @@
 # frozen_string_literal: true
 
+require "guildhall/printable"
 require_relative "../broker/librdkafka"
+require_relative "../settings/rules"
 
 module Guildhall
   module Kafka
@@ -36,8 +38,7 @@ module Guildhall
             ours, reason = RESERVED_SETTINGS[name.to_s]
             next problems.add("#{owner} must not set #{name}: #{reason}") if reason && ours != value.to_s
 
-            problem = value.is_a?(Enumerable) && "#{name} takes one String, with commas, not #{Secrets.shown(name, value)}"
-            problem ||= problem_with(name.to_s, value.to_s)
+            problem = unusable(name, value) || problem_with(name.to_s, value.to_s)
             problems.add("#{owner}: #{problem}") if problem
           end
         end
@@ -55,7 +56,7 @@ module Guildhall
           error.clear
           handle = Rdkafka::Bindings.rd_kafka_new(type, config, error, ERROR_BYTES)
           made = !handle.null?
-          problem = made ? token_problem(settings) : without_secrets(error.read_string.strip, settings)
+          problem = made ? token_problem(settings) : without_secrets(text(error), settings)
           problems.add("#{owner}: #{problem}") if problem
         ensure
           # A client that was made owns its configuration.
@@ -95,6 +96,15 @@ module Guildhall
         def self.oidc? = problem_with("sasl.oauthbearer.method", "oidc").nil?
         private_class_method :without_secrets, :token_problem, :fetched?, :oidc?
 
+        # @return [String, nil] why librdkafka cannot be asked about the setting
+        def self.unusable(name, value)
+          text = Settings::Rules::TEXT
+          return "the name of a setting must be #{text.expected}, not #{name.to_s.inspect}" if text.problem(name.to_s)
+          return "#{name} takes one String, with commas, not #{Secrets.shown(name, value)}" if value.is_a?(Enumerable)
+
+          "#{name} must be #{text.expected}, not #{Secrets.shown(name, value)}" if text.problem(value.to_s)
+        end
+
         # @return [String, nil] why librdkafka refuses the setting
         def self.problem_with(name, value)
           config = Rdkafka::Bindings.rd_kafka_conf_new
@@ -103,11 +113,13 @@ module Guildhall
           return if answer == :config_ok
 
           hint = Suggestion.for(name, Broker::Librdkafka.property_names) if answer == :config_unknown
-          "#{Secrets.without(error.read_string.strip, name, value)}#{hint}"
+          "#{Secrets.without(text(error), name, value)}#{hint}"
         ensure
           Rdkafka::Bindings.rd_kafka_conf_destroy(config) if config
         end
-        private_class_method :problem_with
+
+        def self.text(error) = Printable.utf8(error.read_string).scrub.strip
+        private_class_method :unusable, :problem_with, :text
       end
 
       # Secret values of librdkafka's settings: no message, no `inspect` and no log has them.
@@ -132,13 +144,13 @@ module Guildhall
 
         # @param name [#to_s] of a setting
         def self.secret?(name, value = nil)
-          name.to_s.match?(NAMES) || (value.is_a?(String) && value.match?(IN_ADDRESS))
+          name.to_s.b.match?(NAMES) || (value.is_a?(String) && value.b.match?(IN_ADDRESS))
         end
 
         # @param text [String] of somebody else's, which may quote the value
         # @return [String] without it
         def self.without(text, name, value)
-          secret?(name, value) && !value.empty? ? text.gsub(value, HIDDEN) : text
+          secret?(name, value) && !value.empty? ? text.gsub(value.dup.force_encoding(text.encoding), HIDDEN) : text
         end
 
         # @return [String] the value as Ruby writes it, or its class only where it may be secret
@@ -150,6 +162,8 @@ module Guildhall
         # For a value that may be secret, or hold a secret.
         # @return [String] its class, such as "an Array"
         def self.kind(value)
+          return "nil" if value.nil?
+
           name = value.class.name || "object"
           "#{name.match?(/\A[AEIOU]/i) ? "an" : "a"} #{name}"
         end

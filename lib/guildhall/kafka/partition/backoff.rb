@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "../settings/rules"
+
 module Guildhall
   module Kafka
     class Partition
@@ -15,7 +17,7 @@ module Guildhall
 
         # @return [String, nil] why the two settings cannot be combined
         def problem
-          return unless [@first, @most].all?(Numeric) && @first > @most
+          return if [@first, @most].any? { |seconds| Settings::Rules::DURATION.problem(seconds) } || @first <= @most
 
           "pause_timeout (#{@first} s) must not be longer than pause_max_timeout (#{@most} s)"
         end

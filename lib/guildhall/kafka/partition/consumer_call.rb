@@ -194,9 +194,11 @@ module Guildhall
         end
 
         def own!(message)
-          return if message.respond_to?(:partition) && message.partition == number && message.topic == name
+          known = message.is_a?(Message)
+          return if known && message.partition == number && message.topic == name
 
-          raise Guildhall::ArgumentError, "#{message.inspect} cannot be marked by the consumer of #{@partition}"
+          given = known ? message.inspect : Config::Secrets.kind(message) # it may be a payload
+          raise Guildhall::ArgumentError, "mark_as_consumed takes a message of #{@partition}, not #{given}"
         end
 
         # It is stored with what is done behind the offset, as one text. What brokers refuse would keep the offset from being committed.

@@ -29,6 +29,7 @@ module Guildhall
           end
         end
 
+        # Keys are compared by identity: those of {Partitioner#keys}.
         # @yield called by the timer when a key is due
         def initialize(partition, &on_due)
           @partition = partition
@@ -118,6 +119,9 @@ module Guildhall
           end
         end
 
+        # @return [Array<Object>] the keys themselves
+        def to_a = @lock.synchronize { @entries.keys }
+
         # @return [Array(Integer, Integer)] keys, and messages
         def counts = @lock.synchronize { [@entries.size, @messages] }
 
@@ -127,7 +131,7 @@ module Guildhall
         private
 
         def empty
-          @entries = {}
+          @entries = {}.compare_by_identity
           @due = Set.new.compare_by_identity
           @messages = @bytes = 0
         end

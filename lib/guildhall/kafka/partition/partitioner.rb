@@ -35,17 +35,23 @@ module Guildhall
           shares
         end
 
+        # The `hash` and `eql?` of a key may raise, as the partitioner may. They are called here alone: who gets a key from here compares it
+        # by identity.
         # @param indexes [Array<Integer>] of the messages' records
+        # @param parked [Array<Object>] keys of earlier batches, which take the place of those that are equal
         # @yield as in {#deal}
         # @return [Hash{Object=>Array<Integer>}] indexes by key: what the user's partitioner answers
-        def keys(messages, indexes)
-          keys = Hash.new { |hash, key| hash[key] = [] }
-          messages.each_with_index do |message, position|
-            key = UNKNOWN
-            ErrorBoundary.contain(->(error) { yield(error, message) }) { key = key(message) }
-            keys[key] << indexes[position]
+        def keys(messages, indexes, parked = [])
+          keys = {}
+          message = messages.first
+          report = ->(error) { yield(error, message) }
+          parked.each { |key| ErrorBoundary.contain(report) { keys[key] = [] } }
+          messages.each_with_index do |one, position|
+            message = one
+            own = ErrorBoundary.contain(report) { keys[key(message)] ||= [] } || (keys[UNKNOWN] ||= [])
+            own << indexes[position]
           end
-          keys
+          keys.reject { |_, own| own.empty? }
         end
 
         # @param key [Object] as {#keys} has it
@@ -70,7 +76,7 @@ module Guildhall
         end
 
         def number(answer)
-          (@reducer ? Integer(@reducer.call(answer)) : answer.hash) % @max
+          Integer(@reducer ? @reducer.call(answer) : answer.hash) % @max
         end
       end
     end

@@ -59,7 +59,7 @@ module Guildhall
           builder = TopicBuilder.new(name, @group, @problems)
           [*@defaults, *block].each { |settings| builder.apply(settings) }
           topic = builder.build
-          @topics.push(topic, *(topic.retry_topics.routes(topic) if topic.retry_topics&.prefix))
+          @topics.push(topic, *(topic.retry_topics.routes(topic) if topic.retry_topics&.named?))
         end
 
         # The topics that messages of `produce_later` wait in, `PREFIX.SECONDS`. Each process that consumes sends messages on from there.
@@ -111,9 +111,11 @@ module Guildhall
         def consumer_group(name, &block)
           return report("consumer_group #{name.to_s.inspect} needs a block with its topics") unless block
 
-          good = name.is_a?(Symbol) || (name.is_a?(String) && !name.strip.empty?)
-          report("consumer_group needs a name, not #{name.inspect}") unless good
-          inner = GroupBuilder.new(name.to_s, @problems, @defaults, @multiplexed, @delayed, outer: false)
+          name = name.to_s if name.is_a?(Symbol)
+          rule = Settings::Rules::NAME
+          return report("consumer_group needs a name, not #{name.inspect}: #{rule.expected}") if rule.problem(name)
+
+          inner = GroupBuilder.new(name, @problems, @defaults, @multiplexed, @delayed, outer: false)
           inner.apply(block)
           @topics.concat(inner.topics)
         end

@@ -1,6 +1,8 @@
 # frozen_string_literal: true
 
+require "guildhall/printable"
 require_relative "../errors"
+require_relative "../settings/rules"
 
 module Guildhall
   module Kafka
@@ -39,7 +41,7 @@ module Guildhall
         private
 
         def names(given)
-          [*given].map(&:to_s) unless given.nil?
+          Settings::Rules.list(given).map { |name| Printable.utf8(name.to_s).scrub } unless given.nil?
         end
 
         def check(routes)
@@ -55,7 +57,7 @@ module Guildhall
         end
 
         def named?(topic, name)
-          topic.to_s == name || topic.match?(name)
+          topic.to_s == name || (Settings::Rules::TOPIC_NAME.problem(name).nil? && topic.match?(name))
         end
 
         def only(routes)

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "guildhall/printable"
 require "guildhall/text_table"
 require_relative "../config"
 require_relative "conflicts"
@@ -11,29 +12,38 @@ module Guildhall
       # The blocks of `Guildhall::Kafka.routes`, and the topics that they make. The blocks are kept, and evaluated when the application is
       # validated, so that settings may come after them.
       class Routes
+        # Where a thread or fiber keeps the blocks that it evaluates; those that it starts meanwhile have the same.
+        EVALUATED = :guildhall_routes_evaluated
+        private_constant :EVALUATED
+
         def initialize(config)
           @config = config
           @blocks = []
           @latest_topics = nil
         end
 
+        # @raise [ConfigurationError] in a block of these routes
         def draw(&block)
+          refuse_in_block("draws more routes")
           @blocks << block
           @latest_topics = nil
         end
 
         # Evaluates the blocks again: each time the application's code runs.
+        # @raise [ConfigurationError] in a block of these routes
         def topics(problems = Config::Problems.new)
-          builder = GroupBuilder.new(@config.group_id, problems)
+          refuse_in_block("asks for the routes, as validate!, lag and produce_later do")
+          group = @config.group_id
+          group = Printable.words(group.to_s, 249) if Settings::Rules::NAME.problem(group) # which is an error by itself
+          builder = GroupBuilder.new(group, problems)
           before = problems.to_a
-          @blocks.each { |block| builder.apply(block) }
+          @blocks.each { |block| evaluate(block, builder) }
           topics = builder.complete.topics.map do |topic|
             next topic if topic.assigned # a topic that is read without a group has one reader
 
             topic.with(multiplexing: builder.multiplexed.fetch(topic.group, Multiplexing::NONE))
           end
-          none = topics.empty? && problems.to_a == before
-          problems.add('no topic is routed: Guildhall::Kafka.routes { topic "name" do … end }') if none
+          problems.add(nothing_routed) if topics.empty? && problems.to_a == before
           unused = builder.multiplexed.keys - topics.select { |topic| topic.consumed? && !topic.assigned }.map(&:group)
           problems.add(*unused.map { |group| "group #{group}: multiplexing: no topic is consumed by this group" })
           problems.add(*Conflicts.new(topics).errors)
@@ -60,6 +70,31 @@ module Guildhall
         end
 
         private
+
+        # A block that asks for the routes would be evaluated again.
+        def evaluate(block, builder)
+          outer = Fiber[EVALUATED]
+          Fiber[EVALUATED] = evaluated = [block, *outer]
+          builder.apply(block)
+        ensure
+          Fiber[EVALUATED] = outer
+          evaluated.clear # a thread that the block has started may live on
+        end
+
+        def refuse_in_block(what)
+          block = @blocks.find { |one| Fiber[EVALUATED]&.include?(one) } or return
+
+          place = block.source_location.to_a.first(2).join(":")
+          raise ConfigurationError, "the block of routes at #{place} #{what}: the routes are known when their blocks have ended, so do " \
+                                    "that outside of them"
+        end
+
+        def nothing_routed
+          return 'no topic is routed: Guildhall::Kafka.routes { topic "name" do … end }' if @latest_topics.to_a.empty?
+
+          "no topic is routed any more (before: #{@latest_topics.join(", ")}): the blocks of the routes are evaluated at each check, and " \
+            "have to say the same each time"
+        end
 
         def notes(topic, decoding)
           [*(topic.multiplexing if topic.consumed? && !topic.multiplexing.single?),

@@ -42,7 +42,7 @@ module Guildhall
       # (see Retries)
       class Retries
         def initialize(non_retryable: [], transient: [], **)
-          super(non_retryable: [*non_retryable].freeze, transient: [*transient].freeze, **)
+          super(non_retryable: Rules.list(non_retryable).freeze, transient: Rules.list(transient).freeze, **)
         end
 
         # @return [Boolean] whether another attempt is not to be made
@@ -58,6 +58,9 @@ module Guildhall
 
       # (see RetryTopics)
       class RetryTopics
+        # @return [Boolean] whether topics can have these names
+        def named? = Rules::TOPIC_PREFIX.problem(prefix).nil?
+
         # @return [String, nil] where a message goes next; nil: to the dead letters
         def next_topic = step < delays.size ? "#{prefix}.#{delays[step]}" : nil
 

@@ -53,7 +53,9 @@ module Guildhall
         # @param headers [#call, nil] takes the Hash of headers
         def deserializers(**given)
           given = known(:deserializers, given, %i[payload key headers])
-          deserializer(given[:payload]) if given[:payload]
+          problem = Settings::Rules::DESERIALIZER.problem(given[:payload])
+          report("deserializers payload #{problem}") if problem
+          deserializer(given[:payload]) if given[:payload] && !problem
           keep(:key_deserializer, given[:key])
           keep(:headers_deserializer, given[:headers])
         end
@@ -87,7 +89,7 @@ module Guildhall
 
         # @param settings [Hash{Symbol,String=>Object}] librdkafka's
         def kafka(settings)
-          settings = Config::Secrets.hide(settings.transform_keys { |name| name.to_s.to_sym }).freeze if settings.is_a?(Hash)
+          settings = Config::Secrets.hide(settings.transform_keys { |name| name.to_s.scrub.to_sym }).freeze if settings.is_a?(Hash)
           super
         end
 

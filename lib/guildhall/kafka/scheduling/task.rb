@@ -2,6 +2,7 @@
 
 require "guildhall/option_rules"
 require "guildhall/soft_dependency"
+require_relative "../settings/rules"
 
 module Guildhall
   module Kafka
@@ -13,9 +14,8 @@ module Guildhall
         # A due time that is no older does not count as missed: a rebalance may take this long.
         GRACE_SECONDS = 60
         RULES = OptionRules.new(
-          name: OptionRules.rule("a name of letters, digits, spaces and . _ -") { |name| /\A[\w. -]+\z/.match?(name) },
-          cron: OptionRules.rule("a String that is not empty") { |cron| cron.is_a?(String) && !cron.strip.empty? },
-          missed: OptionRules.one_of(*MISSED), block: OptionRules.kind("a block", Proc)
+          name: OptionRules.rule("a name of letters, digits, spaces and . _ -") { |name| /\A[\w. -]+\z/.match?(name.b) },
+          cron: Settings::Rules::NAME, missed: OptionRules.one_of(*MISSED), block: OptionRules.kind("a block", Proc)
         )
         # Seconds, minutes, hours, days, months, days of the week: steps have to be smaller.
         STEPS = [60, 60, 24, 31, 12, 7].freeze

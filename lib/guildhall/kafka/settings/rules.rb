@@ -53,6 +53,15 @@ module Guildhall
             codec = CODECS[value.name.to_s[/\w+\z/]] if value.is_a?(Module)
             "must be #{expected}, not #{value}; did you mean #{codec}?" if codec
           end
+
+          # Several values, or one. Anything else is taken for one, and not asked for its elements: a Range may have no end.
+          # @return [Array]
+          def list(given)
+            case given
+            when nil, Array, Set then given.to_a
+            else [given]
+            end
+          end
         end
 
         COUNT = OptionRules.integer
@@ -60,10 +69,16 @@ module Guildhall
         BOOLEAN = OptionRules.boolean
         DURATION = duration
         DURATION_OR_ZERO = duration(zero: true)
-        NAME = OptionRules.rule("a String that is not empty") { it.is_a?(String) && !it.empty? }
+        # librdkafka takes bytes up to the first NUL, and Ruby's own methods raise for what is not valid.
+        TEXT = OptionRules.rule("a String of UTF-8 without NUL bytes") do |value|
+          value.is_a?(String) && value.b.then { |bytes| !bytes.include?("\0") && bytes.force_encoding(Encoding::UTF_8).valid_encoding? }
+        end
+        NAME = OptionRules.rule("a String of UTF-8 that is not blank, without NUL bytes") do |value|
+          TEXT.problem(value).nil? && !value.strip.empty?
+        end
         KEY = OptionRules.rule(":key") { it == :key }
-        DESERIALIZER = OptionRules.rule("an object with `call`") do |value|
-          value.respond_to?(:call) || Rules.meant("an object with `call`", value)
+        DESERIALIZER = OptionRules.rule("a codec, or another object with `call`") do |value|
+          value.respond_to?(:call) || Rules.meant("a codec, or another object with `call`", value)
         end.or(nil)
         SERIALIZER = OptionRules.rule("an object with `encode` or `call`") do |value|
           value.respond_to?(:encode) || value.respond_to?(:call) ||
@@ -74,7 +89,7 @@ module Guildhall
         end
         # Of topics whose names end with seconds.
         TOPIC_PREFIX = OptionRules.rule("the beginning of topic names") do |value|
-          value.is_a?(String) && TOPIC_NAME.problem("#{value}.1000000").nil?
+          value.is_a?(String) && TOPIC_NAME.problem("#{value.b}.1000000").nil?
         end
         ASCENDING_SECONDS = OptionRules.rule("one or more ascending numbers of seconds (5, 30, 300)") do |value|
           value.is_a?(Array) && value.any? &&

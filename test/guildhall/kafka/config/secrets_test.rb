@@ -24,6 +24,12 @@ class KafkaConfigSecretsTest < GuildhallTest
     assert_equal settings, Config::Secrets.hide(settings)
   end
 
+  def test_a_secret_is_found_in_a_text_whatever_its_encoding_is
+    ["größe", "größe".b, (+"größe").force_encoding("US-ASCII")].each do |secret|
+      assert_equal "é [hidden]", Config::Secrets.without("é größe", "sasl.password", secret)
+    end
+  end
+
   # Each way to get a setting wrong, by each secret: in `config.kafka`, `config.producer` and a topic's own.
   def test_no_error_of_the_configuration_has_a_secret
     wrong = SECRETS.keys.flat_map { |name| [{name => [SECRETS[name]]}, {name => {it: SECRETS[name]}}, {name.to_s => SECRETS[name].to_sym}] }

@@ -53,6 +53,26 @@ class KafkaPipingTest < GuildhallTest
     assert_equal [expected, 3], [sent(kafka), kafka.committed]
   end
 
+  def test_arguments_that_mean_nothing
+    messages = "messages must be messages, as `messages` and Arrays of them are, not"
+    {[%w[p x], {}] => "#{messages} a String", [["p", [nil]], {}] => "#{messages} nil", [["p", nil], {}] => "#{messages} nil",
+     [["p", {a: 1}], {}] => "#{messages} an Array", [[[nil]], {}] => 'topic must be the name of a topic, not "[nil]"',
+     [["a\0b"], {}] => 'topic must be the name of a topic, not "a\u0000b"', [["p"], {headers: "x"}] => 'headers must be a Hash, or nil, not "x"'}
+      .each do |(arguments, keywords), text|
+        kafka = kafka { pipe_to(*arguments, **keywords) }
+        kafka.deliver(0...1).work(1)
+        assert_equal [Guildhall::ArgumentError, "pipe_to: #{text}"], [kafka.errors.first.class, kafka.errors.first.message]
+      end
+  end
+
+  def test_any_enumerable_of_messages_will_do
+    [->(all) { all.lazy.reject { |message| message.offset == 1 } }, ->(all) { Set[*all.first(1), all.last] }].each do |choose|
+      kafka = kafka { pipe_to(:other, choose.call(messages), headers: nil) }
+      kafka.deliver(0...3).work(1)
+      assert_equal %w[k0 k2], keys(kafka)
+    end
+  end
+
   def test_messages_without_a_key_stay_together
     kafka = kafka { pipe_to("other", messages.first(2)) }
     kafka.application.producer.define_singleton_method(:partition_count) { |_topic| 4 }

@@ -65,6 +65,30 @@ class KafkaKeyOrderingTest < GuildhallTest
     refute_predicate kafka.partition, :paused?
   end
 
+  # What the partitioner answers, where that cannot be compared.
+  class Raising
+    attr_reader :hash
+
+    def initialize(hash) = @hash = hash
+    def eql?(_other) = raise("no eql?")
+  end
+
+  def test_keys_that_cannot_be_compared_do_not_block_the_partition
+    @failing << 0
+    kafka = KafkaPartition.new(consumer(@failing), pause_timeout: 60, pause_max_timeout: 60) do
+      virtual_partitions partitioner: ->(message) { message.offset == 3 ? BasicObject.new : Raising.new(7) }, max: 2
+      ordering :key
+    end
+    kafka.deliver(0...1).deliver(1...3).deliver(3...5).work_now
+    assert_equal [1, 2, 3, 4], @seen.sort
+    assert_equal [0, [1...5]], stored(kafka)
+    partitioner = kafka.application.errors.select { |_, type| type == "virtual_partitions.partitioner" }
+    assert_equal [1, 2, 3, 4], partitioner.map { |_, _, place| place[:offset] }
+    @failing.clear
+    kafka.work
+    assert_equal 5, kafka.committed
+  end
+
   def test_lag_is_what_is_not_done
     @failing << 3
     kafka = kafka(consumer(@failing), pause_timeout: 60, pause_max_timeout: 60)

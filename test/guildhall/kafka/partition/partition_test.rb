@@ -603,18 +603,18 @@ class KafkaPartitionTest < GuildhallTest
   end
 
   def test_a_message_of_another_partition_cannot_be_marked
-    refused = []
+    refused = nil
     other = Guildhall::Kafka::Message.new(Guildhall::Kafka::Messages::Batch.new([KafkaPartition::Record.new(500, "x", "k")], ["x"], nil, bytes: 1), 0)
     other.record.define_singleton_method(:partition) { 1 }
+    test = self
     kafka = kafka(consumer do
-      mark_as_consumed(refused.empty? ? other : messages.select { false }.last)
-    rescue Guildhall::ArgumentError => error
-      refused << error.message
+      refused = [other, messages.select { false }.last, "a payload"].map do |given|
+        test.assert_raises(Guildhall::ArgumentError) { mark_as_consumed(given) }.message
+      end
       raise "not handled"
     end).deliver(0...3)
     kafka.work(3)
-    assert_match(%r{t/1@500> cannot be marked by the consumer of t/0}, refused.first)
-    assert_equal "nil cannot be marked by the consumer of t/0", refused[1]
+    assert_equal ["#<Guildhall::Kafka::Message t/1@500>", "nil", "a String"].map { |given| "mark_as_consumed takes a message of t/0, not #{given}" }, refused
     refute_equal 501, kafka.committed
   end
 

@@ -51,6 +51,39 @@ class KafkaPartitionerTest < GuildhallTest
     assert_equal [["no", 4]], errors
   end
 
+  # A key that raises where it is asked for its hash, or whether it is another one.
+  class Raising
+    attr_reader :hash
+
+    def initialize(hash) = @hash = hash
+    def eql?(other) = raise("no #{other.class}")
+  end
+
+  def test_a_key_that_raises_is_as_a_partitioner_that_raises
+    endless = Class.new { def hash = raise("no hash") }.new
+    first = Raising.new(1)
+    errors = []
+    keys = partitioner(&:key).keys([first, endless, Raising.new(1), first].each_with_index.map { |key, offset| Message.new(offset, key) },
+      [10, 11, 12, 13]) { |error, message| errors << [error.message, message.offset] }
+    assert_equal [[first, [10, 13]], [:unknown, [11, 12]]], keys.to_a
+    assert_equal [["no hash", 1], ["no KafkaPartitionerTest::Raising", 2]], errors
+  end
+
+  def test_keys_that_are_parked_stand_for_those_that_are_equal
+    parked = [+"a", "b", Raising.new(1)]
+    errors = []
+    keys = partitioner(&:key).keys([+"a", Raising.new(1), "c"].each_with_index.map { |key, offset| Message.new(offset, key) },
+      [10, 11, 12], parked) { |error, message| errors << [error.message, message.offset] }
+    assert_equal [["a", [10]], [:unknown, [11]], ["c", [12]]], keys.to_a.sort_by(&:last)
+    assert_equal [["no KafkaPartitionerTest::Raising", 1]], errors
+  end
+
+  def test_a_hash_is_an_integer
+    shares, errors = deal([0, 1]) { |message| Raising.new(message.zero? ? "x" : 5.0) }
+    assert_equal({:unknown => [100], 1 => [101]}, shares)
+    assert_equal [[::ArgumentError, 0]], errors
+  end
+
   def test_each_key_has_its_virtual_partition
     errors = []
     partitioner = partitioner(reducer: ->(key) { Integer(key) })

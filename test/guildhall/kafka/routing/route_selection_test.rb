@@ -22,6 +22,14 @@ class KafkaRouteSelectionTest < GuildhallTest
     @routes = application.validate!
   end
 
+  def test_what_cannot_be_a_name_is_not_routed
+    {"orders.\0" => "orders.\0", "orders.\xff" => "orders.\u{fffd}", (1..) => "1..", [..1] => "..1", loop => "#<Enumerator"}.each do |name, shown|
+      error = assert_raises(Guildhall::Kafka::Routing::RouteSelection::UnknownNameError, name.inspect) { select(topics: name) }
+      assert_includes error.message, "not routed: topic #{shown}"
+    end
+    assert_equal [%w[reports orders.us]], names(select(topics: "orders.us".encode("UTF-16LE")))
+  end
+
   def test_all_unless_told
     assert_equal @routes, select
   end

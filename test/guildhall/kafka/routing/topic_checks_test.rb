@@ -49,11 +49,16 @@ class KafkaRoutingChecksTest < GuildhallTest
       serializer JSON
       deserialiser JSON
     end
-    assert_equal ["deserializer must be an object with `call`, not JSON; did you mean Guildhall::JSON.lazy?",
-                  "deserializers headers must be an object with `call`, or nil, not 7",
-                  "deserializers key must be an object with `call`, not Psych; did you mean Guildhall::YAML?",
+    assert_equal ["deserializers headers must be a codec, or another object with `call`, or nil, not 7",
+                  "deserializers key must be a codec, or another object with `call`, not Psych; did you mean Guildhall::YAML?",
+                  "deserializers payload must be a codec, or another object with `call`, not JSON; did you mean Guildhall::JSON.lazy?",
                   "serializer must be an object with `encode` or `call`, not JSON; did you mean Guildhall::JSON?",
                   "unknown setting deserialiser; did you mean deserializer?"], all.sort
+  end
+
+  def test_what_is_no_deserializer
+    assert_equal ["deserializers payload must be a codec, or another object with `call`, or nil, not 5"], errors { deserializers payload: 5 }
+    assert_equal ["deserializer must be a codec, or another object with `call`, or nil, not 5"], errors("u") { deserializer 5 }.grep(/not 5/).last(1)
   end
 
   def test_transactional_excludes

@@ -109,7 +109,7 @@ module Guildhall
 
         # @return [Array<Array(ConsumerCall, Object, Array<Integer>)>] who gets each key, and the indexes of its messages
         def assign(messages, indexes, run)
-          keys = @partitioner.keys(messages, indexes) { |error, message| run.partitioner_failed(error, message) }
+          keys = @partitioner.keys(messages, indexes, @retries.keys.to_a) { |error, message| run.partitioner_failed(error, message) }
           keys.map do |key, own|
             number = @partitioner.number_of(key) { |error| run.partitioner_failed(error, messages.batch.messages(own).first) }
             [@consumers.at(number), key, own]
