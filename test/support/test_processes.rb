@@ -9,7 +9,7 @@ require_relative "../../tool/line_coverage"
 # others have nothing left; all others come in the order of the seed.
 #
 # Many tests wait more than they compute, so there are more processes than cores. No class is begun while those that run are known to
-# compute enough for the machine: a class that has not run here counts as one that only computes.
+# compute enough for the machine. One that has not run here yet counts as a scenario that waits, or else as a class that only computes.
 #
 # A process that dies (a fault in the C) fails the test that it was at; another one goes on with the rest of the class.
 class TestProcesses
@@ -17,6 +17,7 @@ class TestProcesses
   DEFAULT = 2 * MOST_COMPUTING # processes
   LEAST_SHARE = 0.2 # what a class counts for at least: brokers and other servers compute for it, too
   LONG_SECONDS = 3 # a class that takes longer is started early
+  SCENARIO = [10.0, 2.0].freeze # seconds, and seconds of computing, of a test of test/integration that has not run here
 
   # Takes the place of Minitest's loop over the classes.
   module Plugin
@@ -48,7 +49,7 @@ class TestProcesses
 
     private
 
-    def times = @times ||= names.map { |name| TestTimes.of(suite, name) }
+    def times = @times ||= names.map { |name| TestTimes.of(suite, name) || (file.start_with?("test/integration/") ? SCENARIO : [0.0, 0.0]) }
   end
 
   # The parent's side of a process.
