@@ -18,6 +18,9 @@ class TemplateProcess
   # The process with which all templates end: the first one that has loaded this file. The processes that it starts, and theirs, share them.
   OWNER = Integer(ENV["TEMPLATES_OF"] ||= Process.pid.to_s)
 
+  # Variables on which it depends which files are loaded: a process that has others needs a template of its own.
+  KIND = %w[BUNDLE_GEMFILE LD_PRELOAD RUBYLIB RUBYOPT].freeze
+
   @computing = 0.0
 
   class << self
@@ -31,7 +34,8 @@ class TemplateProcess
   # @param features [Array<String>]
   def initialize(features)
     @features = features
-    number = features.join("\0").each_byte.inject(5381) { |hash, byte| ((hash * 33) + byte) & 0xffff_ffff } # short, as a socket's path has to be
+    kind = [*features, *ENV.values_at(*KIND)].join("\0")
+    number = kind.each_byte.inject(5381) { |hash, byte| ((hash * 33) + byte) & 0xffff_ffff_ffff } # short, as a socket's path has to be
     @path = File.join(Dir.tmpdir, "guildhall-template-#{OWNER}-#{number}")
   end
 
