@@ -43,7 +43,8 @@ class BuiltGems
   # @param paths [Array<String>]
   # @return [self]
   def install(paths = NAMES.map { |name| BuiltGems.build(name, home) })
-    run(RbConfig.ruby, "-S", "gem", "install", "--local", "--no-document", *paths, env: {"CCACHE_BASEDIR" => home, "CCACHE_NOHASHDIR" => "1"})
+    env = {"CCACHE_BASEDIR" => home, "CCACHE_NOHASHDIR" => "1"}
+    run(RbConfig.ruby, "-S", "gem", "install", "--local", "--no-document", *paths, env:)
     self
   end
 
