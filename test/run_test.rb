@@ -50,6 +50,32 @@ class RunTest < GuildhallTest
     ["Expected: 1", "ArgumentError: an error", "1 × a reason: DyingTest#test_g"].each { |text| assert_includes out, text }
   end
 
+  # They have not run before: each counts as one that only computes.
+  def test_no_more_classes_run_at_once_than_the_machine_can_compute
+    out, status = run_tests(<<~'RUBY', "-j", "50")
+      MOST = TestProcesses::MOST_COMPUTING
+      (MOST + 4).times do |number|
+        eval(<<~CLASS)
+          class Number#{number}Test < GuildhallTest
+            def test_how_many_run
+              folder = ENV.fetch("FOLDER")
+              File.write(mine = File.join(folder, "running-#{number}"), "")
+              eventually { File.exist?(File.join(folder, "full")) || running(folder) >= MOST }
+              File.write(File.join(folder, "full"), "")
+              sleep(0.05)
+              assert_operator running(folder), :<=, MOST
+            ensure
+              File.delete(mine)
+            end
+
+            def running(folder) = Dir[File.join(folder, "running-*")].size
+          end
+        CLASS
+      end
+    RUBY
+    assert_predicate status, :success?, out
+  end
+
   def test_one_process_runs_all_of_it_itself
     out, status = run_tests(<<~'RUBY', "-j", "1")
       class OneTest < GuildhallTest

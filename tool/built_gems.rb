@@ -39,11 +39,12 @@ class BuiltGems
     @home = home
   end
 
-  # Compiles both extensions.
+  # Compiles both extensions; ccache, where the compiler is one, knows sources that it has compiled in another folder.
   # @param paths [Array<String>]
   # @return [self]
   def install(paths = NAMES.map { |name| BuiltGems.build(name, home) })
-    run(RbConfig.ruby, "-S", "gem", "install", "--local", "--no-document", *paths)
+    env = {"CCACHE_BASEDIR" => home, "CCACHE_NOHASHDIR" => "1"}
+    run(RbConfig.ruby, "-S", "gem", "install", "--local", "--no-document", *paths, env:)
     self
   end
 
@@ -53,10 +54,11 @@ class BuiltGems
   end
 
   # @param command [Array<String>]
+  # @param env [Hash{String=>String}] beside its variables
   # @return [String] its output
   # @raise [Failed]
-  def run(*command)
-    output, status = Open3.capture2e(variables, *command, chdir: home)
+  def run(*command, env: {})
+    output, status = Open3.capture2e({**variables, **env}, *command, chdir: home)
     raise Failed, "failed: #{command.join(" ")}\n#{output}" unless status.success?
 
     output

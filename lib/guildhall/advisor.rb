@@ -29,8 +29,9 @@ module Guildhall
     # @param rounds [Integer] of each measurement; the median counts
     # @param batches [Array<Integer>] sizes of batches to try
     # @param progress [true, String, #call, nil] see {Pool#map}
+    # @param clock [#now] seconds: what the task and its variants are compared by
     # @raise [ConfigurationError] where Ruby runs no Ractors
-    def initialize(task, payloads, workers: nil, rounds: ROUNDS, batches: BATCHES, progress: nil)
+    def initialize(task, payloads, workers: nil, rounds: ROUNDS, batches: BATCHES, progress: nil, clock: Clock)
       NativeThreads.check!
       raise Guildhall::ArgumentError, "advise needs payloads" if payloads.empty?
       raise Guildhall::ArgumentError, "workers must be 1 to #{MAX_WORKERS}, not #{workers}" unless (workers || 1).between?(1, MAX_WORKERS)
@@ -42,6 +43,7 @@ module Guildhall
       @rounds = rounds
       @batches = batches.sort
       @progress = progress
+      @clock = clock
     end
 
     # @return [Array<Integer>] 1, 2, 4 … up to it
@@ -97,7 +99,7 @@ module Guildhall
 
     def cell(pools, payloads, cost, name, count, size, rounds)
       trial = Comparison.new(@variants.values.first, @variants.fetch(name), pools[count],
-        payloads.batches(size, Advisor.enough(cost, size)))
+        payloads.batches(size, Advisor.enough(cost, size)), @clock)
       Cell.new(variant: name, workers: count, batch: size, gains: trial.gains(rounds))
     end
 

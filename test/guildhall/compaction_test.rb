@@ -59,12 +59,12 @@ class CompactionTest < GuildhallTest
   def test_after_compaction_was_verified
     skip "this Ruby cannot compact" unless GC.respond_to?(:verify_compaction_references)
 
-    assert_ruby("#{PREPARE}\nGC.start\nGC.verify_compaction_references(expand_heap: true, toward: :empty)\nArray.new(200_000) { |i| \"b\#{i}yyyyyyyyyyyy\" }\nCHECK.call")
+    assert_ruby("#{PREPARE}\nGC.start\nGC.verify_compaction_references(expand_heap: true, toward: :empty)\nArray.new(200_000) { |i| \"b\#{i}yyyyyyyyyyyy\" }\nCHECK.call", gems: false)
   end
 
   # As `guildhall server` does at its start.
   def test_after_process_warmup
-    assert_ruby("#{PREPARE}\nProcess.warmup\nArray.new(200_000) { |i| \"b\#{i}yyyyyyyyyyyy\" }\nCHECK.call\nGC.compact if GC.respond_to?(:compact)\nCHECK.call")
+    assert_ruby("#{PREPARE}\nProcess.warmup\nArray.new(200_000) { |i| \"b\#{i}yyyyyyyyyyyy\" }\nCHECK.call\nGC.compact if GC.respond_to?(:compact)\nCHECK.call", gems: false)
   end
 
   # Documents reach their codec by its address, and none of them was there to pin it.
@@ -85,6 +85,6 @@ class CompactionTest < GuildhallTest
   RUBY
 
   def test_codecs_that_were_moved_before_their_first_document
-    assert_ruby(MOVED)
+    assert_ruby(MOVED, gems: false)
   end
 end

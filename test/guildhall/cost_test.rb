@@ -8,6 +8,8 @@ require "support/cost_program"
 class CostTest < GuildhallTest
   include CostProgram
 
+  def self.apart? = true
+
   def test_json = assert_rows({"json_rows" => "JSONRows"})
   def test_message_pack = assert_rows({"msgpack_rows" => "MessagePackRows"})
   def test_avro = assert_rows({"avro_rows" => "AvroRows"})

@@ -70,7 +70,7 @@ class HashTemplateTest < GuildhallTest
 
   # Values are written past Ruby: the collector has to find them all the same, old Hashes and young ones.
   def test_stress_and_compaction
-    assert_equal "done", assert_ruby(<<~'RUBY', options: ["-Ilib"])
+    assert_equal "done", assert_ruby(<<~'RUBY', gems: false)
       require "guildhall/json"
       make = ->(size, turn) { (0...size).to_h { |i| ["key #{i}", ["v#{i}-#{turn}", {"n" => "w#{i}#{turn}"}]] } }
       texts = [3, 8, 9, 40].flat_map { |size| Array.new(4) { |turn| [make[size, turn], Guildhall::JSON.encode(make[size, turn])] } }

@@ -340,7 +340,7 @@ class JSONTest < GuildhallTest
   end
 
   def test_ractors_and_threads_decode_at_once
-    out = assert_ruby(<<~'RUBY')
+    out = assert_ruby(<<~'RUBY', gems: false)
       require "guildhall/json"
       Warning[:experimental] = false
       texts = Ractor.make_shareable(Array.new(50) { |n| "{\"id\":#{n},\"key#{n}\":[1.5,\"é\\n\",{\"a#{n % 7}\":null}],\"big\":#{"9" * 30}}" })
@@ -364,7 +364,7 @@ class JSONTest < GuildhallTest
   end
 
   def test_survives_constant_collection_and_compaction
-    out = assert_ruby(<<~'RUBY')
+    out = assert_ruby(<<~'RUBY', gems: false)
       require "guildhall/json"
       codec = Guildhall::JSON
       text = '{"a":[1,2.5,{"b":null,"long":"' + "x" * 700 + '"}],"c":"\u00e9x","d":{"e":{"f":3e300}},"g":123456789012345678901}'
@@ -390,7 +390,7 @@ class JSONTest < GuildhallTest
 
   # Compaction moves what is in containers that are given again, and puts other strings in its place.
   def test_repeated_containers_survive_compaction
-    out = assert_ruby(<<~'RUBY')
+    out = assert_ruby(<<~'RUBY', gems: false)
       require "guildhall/json"
       require "json"
       wrong = 30.times.flat_map do |round|

@@ -52,11 +52,14 @@ module CostProgram
     counter
   end
 
-  # Builds what is missing of it.
+  # Builds what is missing of it, or waits for another process that does.
   def counting_environment
     setup = [RbConfig.ruby, "--disable=gems", File.join(Environment::ROOT, "tool/setup.rb"), "--then", File.join(__dir__, "cost/environment.rb")]
-    out, err, status = run_command(setup, timeout: SETUP_SECONDS, env: {**COUNTING, "RUBYOPT" => nil, "BUNDLER_SETUP" => nil})
-    assert_predicate(status, :success?, "#{out}#{err}")
-    COUNTING.merge(JSON.parse(out))
+    File.open(File.join(Environment::BUILD, "counting.lock"), "w") do |lock|
+      lock.flock(File::LOCK_EX)
+      out, err, status = run_command(setup, timeout: SETUP_SECONDS, env: {**COUNTING, "RUBYOPT" => nil, "BUNDLER_SETUP" => nil})
+      assert_predicate(status, :success?, "#{out}#{err}")
+      COUNTING.merge(JSON.parse(out))
+    end
   end
 end

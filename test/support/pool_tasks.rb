@@ -31,6 +31,18 @@ module PoolTasks
     end
   end
 
+  # Holds those payloads up until it is opened, wherever they run; others come back at once.
+  class Held
+    def initialize(*payloads)
+      @payloads = payloads.freeze
+      @gate = Guildhall::Queue.new(1)
+      freeze
+    end
+
+    def call(payload) = @payloads.include?(payload) ? @gate.pop(default: payload) : payload
+    def open = @gate.close
+  end
+
   # Everything that can go wrong, by name; other payloads come back upcased.
   module Trouble
     def self.call(name)

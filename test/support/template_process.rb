@@ -15,8 +15,12 @@ class TemplateProcess
     def to_s = signaled? ? "pid #{pid} SIG#{Signal.signame(termsig)} (signal #{termsig})" : "pid #{pid} exit #{exitstatus}"
   end
 
-  @all = {}
-  @lock = Mutex.new
+  # The process with which all templates end: the first one that has loaded this file. The processes that it starts, and theirs, share them.
+  OWNER = Integer(ENV["TEMPLATES_OF"] ||= Process.pid.to_s)
+
+  # Variables on which it depends which files are loaded: a process that has others needs a template of its own.
+  KIND = %w[BUNDLE_GEMFILE LD_PRELOAD RUBYLIB RUBYOPT].freeze
+
   @computing = 0.0
 
   class << self
@@ -24,22 +28,29 @@ class TemplateProcess
     attr_accessor :computing
 
     # @param features [Array<String>] what it requires before it is forked
-    # @return [TemplateProcess] this process's, which ends with this process
-    def with(*features)
-      @lock.synchronize do
-        @all.clear if @owner != Process.pid
-        @owner = Process.pid
-        @all[features] ||= new(features)
-      end
-    end
+    def with(*features) = new(features).tap(&:start)
   end
 
   # @param features [Array<String>]
   def initialize(features)
-    @path = File.join(Dir.tmpdir, "guildhall-template-#{Process.pid}-#{object_id}")
-    command = [RbConfig.ruby, "-r", __FILE__, "-e", "TemplateProcess::Server.start(ARGV)", @path, Process.pid.to_s, *features]
-    status = Process.wait2(spawn(*command)).last
-    raise "no template process with #{features.join(", ")}: #{status}" unless status.success?
+    @features = features
+    kind = [*features, *ENV.values_at(*KIND)].join("\0")
+    number = kind.each_byte.inject(5381) { |hash, byte| ((hash * 33) + byte) & 0xffff_ffff_ffff } # short, as a socket's path has to be
+    @path = File.join(Dir.tmpdir, "guildhall-template-#{OWNER}-#{number}")
+  end
+
+  # Unless another process has started it. It has nothing of this process, which may end before it does.
+  def start
+    return if File.socket?(@path)
+
+    File.open("#{@path}.lock", "w") do |lock|
+      lock.flock(File::LOCK_EX)
+      return if File.socket?(@path)
+
+      command = [RbConfig.ruby, "-r", __FILE__, "-e", "TemplateProcess::Server.start(ARGV)", @path, *@features]
+      status = Process.wait2(spawn(*command, in: File::NULL, out: "#{@path}.log", err: %i[child out], pgroup: true)).last
+      raise "no template process with #{@features.join(", ")}: #{status}\n#{File.read("#{@path}.log")}" unless status.success?
+    end
   end
 
   # @param script [String, Array(String)] a file, or the text of one that stands alone
@@ -64,22 +75,21 @@ class TemplateProcess
 
   # In the template itself.
   class Server
-    # @param arguments [Array<String>] the socket's path, the process with which it ends, and what it requires
+    # @param arguments [Array<String>] the socket's path, and what it requires
     def self.start(arguments)
-      path, owner, *features = arguments
-      server = UNIXServer.new(path)
+      path, *features = arguments
       features.each { |feature| require feature }
+      server = UNIXServer.new(path)
       fork do # who waits for the first one to end knows that all is loaded
         ENV["COVERAGE_TEST"] = nil # what was run so far is no test's: see tool/line_coverage.rb
-        new(server, Integer(owner)).serve
+        new(server).serve
       ensure
-        File.delete(path)
+        File.delete(path, "#{path}.lock", "#{path}.log")
       end
     end
 
-    def initialize(server, owner)
+    def initialize(server)
       @server = server
-      @owner = owner
     end
 
     def serve
@@ -93,7 +103,7 @@ class TemplateProcess
       rescue Errno::ECHILD
         nil # none is left
       ensure
-        Process.kill(0, @owner)
+        Process.kill(0, OWNER)
       end
     rescue Errno::ESRCH
       nil

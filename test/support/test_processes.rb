@@ -4,14 +4,20 @@ require "etc"
 require_relative "test_times"
 require_relative "../../tool/line_coverage"
 
-# Runs test classes side by side, each class in one of a few processes that are forked when all files are loaded: tests wait more than they
-# compute. A process takes the next class when it is done with one. Those known to take long come first (see TestTimes), so that no
-# process works on one of them when the others have nothing left; all others come in the order of the seed.
+# Runs test classes side by side, each class in one of a few processes that are forked when all files are loaded. A process takes the next
+# class when it is done with one. Those known to take long come first (see TestTimes), so that no process works on one of them when the
+# others have nothing left; all others come in the order of the seed.
+#
+# Many tests wait more than they compute, so there are more processes than cores. No class is begun while those that run are known to
+# compute enough for the machine. One that has not run here yet counts as a scenario that waits, or else as a class that only computes.
 #
 # A process that dies (a fault in the C) fails the test that it was at; another one goes on with the rest of the class.
 class TestProcesses
-  DEFAULT = Etc.nprocessors + 2 # processes
+  MOST_COMPUTING = Etc.nprocessors + 2 # classes that only compute
+  DEFAULT = MOST_COMPUTING + 8 # processes: many tests wait
+  LEAST_SHARE = 0.2 # what a class counts for at least: brokers and other servers compute for it, too
   LONG_SECONDS = 3 # a class that takes longer is started early
+  SCENARIO = [10.0, 2.0].freeze # seconds, and seconds of computing, of a test of test/integration that has not run here
 
   # Takes the place of Minitest's loop over the classes.
   module Plugin
@@ -26,9 +32,24 @@ class TestProcesses
 
   # What one process runs without a pause: tests of one class.
   Unit = Struct.new(:suite, :names) do
-    def seconds = names.sum { |name| TestTimes.seconds(suite, name) }
+    def seconds = times.sum(&:first)
+
+    # @return [Float] how much of the time it computes
+    def share
+      @share ||= begin
+        seconds, computing = times.transpose.map(&:sum)
+        seconds.zero? ? 1.0 : (computing / seconds).clamp(LEAST_SHARE, 1.0)
+      end
+    end
+
+    # For another process.
+    def to_a = [suite.name, names]
 
     def file = Object.const_source_location(suite.name).first.delete_prefix("#{Environment::ROOT}/")
+
+    private
+
+    def times = @times ||= names.map { |name| TestTimes.of(suite, name) || (file.start_with?("test/integration/") ? SCENARIO : [0.0, 0.0]) }
   end
 
   # The parent's side of a process.
@@ -36,12 +57,12 @@ class TestProcesses
     attr_reader :answers, :unit
 
     # @param others [Array<Worker>] whose pipes the new process must not keep open
-    def initialize(units, others)
-      commands, @commands = IO.pipe
+    def initialize(others)
+      commands, @commands = IO.pipe(binmode: true)
       @answers, answers = IO.pipe(binmode: true)
       @pid = fork do
         [@commands, @answers, *others.flat_map(&:pipes)].each(&:close)
-        serve(units, commands, answers)
+        serve(commands, answers)
       rescue Interrupt
         exit(130) # the parent says so
       end
@@ -50,13 +71,14 @@ class TestProcesses
 
     def pipes = [@commands, @answers]
 
-    # @param index [Integer] of the units that were known when this process was forked
-    def give(index, unit)
+    # @return [self]
+    def give(unit)
       @unit = unit
       @left = unit.names.dup
-      @commands.puts(index)
+      @commands.write(Marshal.dump(unit.to_a))
+      self
     rescue Errno::EPIPE
-      nil # it has just died, as its answers will say
+      self # it has just died, as its answers will say
     end
 
     # @return [Object, nil] what it says next: a name that it begins with, a result, or that it is done; nil when it has died
@@ -76,7 +98,7 @@ class TestProcesses
     def post_mortem
       status = Process.wait2(@pid).last
       pipes.each(&:close)
-      name = @left.include?(@current) ? @current : @left.first
+      name = @left.include?(@current) ? @current : @left.first || @current
       result = Minitest::Result.new(name)
       result.klass = @unit.suite.name
       result.time = 0
@@ -99,10 +121,11 @@ class TestProcesses
     private
 
     # In the process.
-    def serve(units, commands, answers)
+    def serve(commands, answers)
       say = ->(message) { answers.write(Marshal.dump(message)) }
-      while (line = commands.gets)
-        unit = units.fetch(Integer(line))
+      until commands.eof?
+        name, names = Marshal.load(commands)
+        unit = Unit.new(Object.const_get(name), names)
         LineCoverage.of(unit.file) do
           unit.names.each do |name|
             say.call(name)
@@ -126,59 +149,61 @@ class TestProcesses
     long.sort_by { |unit| -unit.seconds } + short.shuffle(random: Random.new(Minitest.seed))
   end
 
+  # @param units [Array<Unit>]
+  # @param count [Integer] of processes at most
   def initialize(units, count, reporter)
-    @units = units
+    @waiting = units
     @count = count
     @reporter = reporter
-    @next = 0
-    @workers = []
+    @busy = []
+    @idle = []
   end
 
   def run
     $stdout.flush
-    @count.times { start }
-    until @workers.empty?
-      IO.select(@workers.map(&:answers)).first.each { |answers| hear(@workers.find { |worker| worker.answers == answers }) }
+    begin_units
+    until @busy.empty?
+      IO.select(@busy.map(&:answers)).first.each { |answers| hear(@busy.find { |worker| worker.answers == answers }) }
+      begin_units
     end
   rescue Interrupt
-    warn("", "Interrupted at #{@workers.join(", ")}")
+    warn("", "Interrupted at #{@busy.join(", ")}")
     raise
   ensure
-    @workers.each { |worker| worker.stop(:TERM) }
+    @idle.each(&:stop)
+    @busy.each { |worker| worker.stop(:TERM) }
   end
 
   private
 
-  def start
-    worker = Worker.new(@units, @workers)
-    @workers << worker
-    give(worker)
+  def begin_units
+    while (index = next_index)
+      worker = @idle.pop || Worker.new(@busy)
+      @busy << worker.give(@waiting.delete_at(index))
+    end
   end
 
-  def give(worker)
-    if @next < @units.size
-      worker.give(@next, @units[@next])
-      @next += 1
-    else
-      @workers.delete(worker).stop
-    end
+  # @return [Integer, nil] of the first one for which there are a process and time to compute
+  def next_index
+    return if @busy.size == @count
+
+    left = MOST_COMPUTING - @busy.sum { |worker| worker.unit.share }
+    @waiting.index { |unit| unit.share <= left }
   end
 
   def hear(worker)
     case (message = worker.hear)
     when Minitest::Result then record(worker.unit.suite, message)
-    when :done then give(worker)
-    when nil then replace(worker)
+    when :done then @idle << @busy.delete(worker)
+    when nil then bury(@busy.delete(worker))
     end
   end
 
-  # What is left of its class comes next, in a process that is forked now and so knows of it.
-  def replace(worker)
-    @workers.delete(worker)
+  # What is left of its class comes next.
+  def bury(worker)
     result, rest = worker.post_mortem
     record(worker.unit.suite, result)
-    @units.insert(@next, rest) if rest.names.any?
-    start if @next < @units.size
+    @waiting.unshift(rest) if rest.names.any?
   end
 
   # A line that begins with the test's name ends with its result, whatever other processes do meanwhile.

@@ -15,10 +15,10 @@ class TestTimes < Minitest::Reporter
     File.readlines(FILE, chomp: true).to_h { |line| line.split("\t").then { |name, seconds, computing, file| [name, [Float(seconds), Float(computing), file]] } }
   end
 
-  # @return [Float] 0 for one that has not run here
-  def self.seconds(suite, name)
+  # @return [Array(Float, Float), nil] seconds, and seconds of computing; nil: it has not run here
+  def self.of(suite, name)
     @known ||= read
-    @known["#{suite}##{name}"]&.first || 0.0
+    @known["#{suite}##{name}"]&.first(2)
   end
 
   # @return [Float] seconds that this process, the children that it has waited for, and those of its templates have computed

@@ -143,12 +143,13 @@ module Guildhall
       private_constant :WARM_UP
 
       # @param pool [Pool, nil] nil: in a loop as well
-      def initialize(given, variant, pool, batches)
+      def initialize(given, variant, pool, batches, clock)
         @given = given
         @two = Callable.takes_metadata?(given) # and so does a variant of it
         @variant = variant
         @pool = pool
         @batches = batches
+        @clock = clock
       end
 
       # @return [Array<Float>] how many times faster the variant was, in each round
@@ -179,9 +180,9 @@ module Guildhall
       end
 
       def seconds
-        began = Clock.now
+        began = @clock.now
         yield
-        Clock.now - began
+        @clock.now - began
       end
     end
   end

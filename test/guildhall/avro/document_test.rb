@@ -139,7 +139,7 @@ class AvroDocumentTest < GuildhallTest
   end
 
   def test_survives_collection_and_compaction
-    assert_ruby(<<~RUBY)
+    assert_ruby(<<~RUBY, gems: false)
       require "guildhall/avro"
       schema = {type: "record", name: "R", fields: [{name: "text", type: "string"}, {name: "day", type: {type: "int", logicalType: "date"}},
         {name: "list", type: {type: "array", items: {type: "map", values: "double"}}}]}

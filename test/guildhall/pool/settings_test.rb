@@ -50,7 +50,7 @@ class PoolSettingsTest < GuildhallTest
     {nil => UNSET, "" => UNSET, "nonsense" => UNSET, "0" => UNSET, "-3" => UNSET, "0x10" => UNSET, "2" => 2, "1" => 1, "1000" => 1000, "3 cores" => 3,
      " 4" => 4, "1_0" => 1}.each do |limit, threads|
       workers = threads == 1 ? FEWEST : [Etc.nprocessors, RUBY_VERSION < "4.1" ? threads - 1 : threads].min
-      assert_equal [threads, workers].inspect, assert_ruby(script, env: {"RUBY_MAX_CPU" => limit}), limit.inspect
+      assert_equal [threads, workers].inspect, assert_ruby(script, env: {"RUBY_MAX_CPU" => limit}, gems: false), limit.inspect
     end
   end
 

@@ -27,7 +27,7 @@ class QueueMemoryTest < GuildhallTest
 
   def test_items_survive_compaction
     skip "no compaction here" unless GC.respond_to?(:compact)
-    assert_equal "true\n", assert_ruby(<<~'RUBY')
+    assert_equal "true\n", assert_ruby(<<~'RUBY', gems: false)
       require "guildhall/queue"
       queue = Guildhall::Queue.new(1000)
       junk = Array.new(10_000) { +"junk" }
@@ -40,7 +40,7 @@ class QueueMemoryTest < GuildhallTest
   end
 
   def test_works_under_gc_stress
-    assert_equal "true\n", assert_ruby(<<~'RUBY')
+    assert_equal "true\n", assert_ruby(<<~'RUBY', gems: false)
       require "guildhall/queue"
       Warning[:experimental] = false
       queue = Guildhall::Queue.new(2)

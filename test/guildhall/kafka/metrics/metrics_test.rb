@@ -203,7 +203,7 @@ class MetricsTest < GuildhallTest
           puts error.message
         end
       RUBY
-      assert_match(/\AGuildhall::Kafka::Metrics::.* needs the gem \S+: add `gem /, assert_ruby(code), feature)
+      assert_match(/\AGuildhall::Kafka::Metrics::.* needs the gem \S+: add `gem /, assert_forked(code), feature)
     end
   end
 

@@ -76,7 +76,7 @@ class KafkaErrorKindTest < GuildhallTest
     end
   RUBY
 
-  def kinds(code) = assert_ruby("#{NAMES}\nputs #{code}", options: ["-I", File.expand_path("../../../../lib", __dir__)]).split.map(&:to_sym)
+  def kinds(code) = assert_forked("#{NAMES}\nputs #{code}").split.map(&:to_sym)
 
   def test_errors_of_libraries_are_outages_by_their_names
     names = %w[Redis::BaseConnectionError RedisClient::ConnectionError Faraday::ConnectionFailed Faraday::TimeoutError HTTP::TimeoutError
