@@ -34,5 +34,4 @@ RUBY_FUNC_EXPORTED void Init_native(void)
     guildhall_init_pool_worker_slot(pool);
     guildhall_init_pool_batch(guildhall, pool);
     guildhall_init_pool_inline_run(guildhall, pool);
-    guildhall_init_pool_comparison(pool);
 }

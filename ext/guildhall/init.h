@@ -29,6 +29,5 @@ void guildhall_init_pool_fair_queue(VALUE pool);
 void guildhall_init_pool_worker_slot(VALUE pool);
 void guildhall_init_pool_batch(VALUE guildhall, VALUE pool);
 void guildhall_init_pool_inline_run(VALUE guildhall, VALUE pool);
-void guildhall_init_pool_comparison(VALUE pool);
 
 #endif

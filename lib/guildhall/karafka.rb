@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require "guildhall"
-require "guildhall/pool/backlog_comparison"
 require "guildhall/soft_dependency"
 require_relative "karafka/settings"
 require_relative "karafka/envelope"

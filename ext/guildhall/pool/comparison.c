@@ -37,7 +37,7 @@ static void pool_comparison_choose(guildhall_comparison *of, const guildhall_com
     double lost = (of->elapsed - of->trial_began) * (1 - faster / slower);
     of->best = of->evidence > 0;
     double pause = fmin(fmax(lost / trial_share, terms->shortest_pause), terms->longest_pause);
-    guildhall_comparison_break(of, fmin(pause, terms->most_pause * of->measured));
+    guildhall_comparison_break(of, fmin(pause, terms->most_pause * of->elapsed));
 }
 
 /* Every other pair begins with the way that the one before has ended with: each change costs some time. */
@@ -57,18 +57,9 @@ static void pool_comparison_add_to_pair(guildhall_comparison *of, const guildhal
 void guildhall_comparison_add(guildhall_comparison *of, const guildhall_comparison_terms *terms, double cost, double time)
 {
     of->elapsed += time;
-    of->measured += time;
     pool_comparison_note_cost(of, cost);
     if (!of->trying && pool_comparison_trial_due(of, terms)) pool_comparison_begin_trial(of);
     if (of->trying) pool_comparison_add_to_pair(of, terms, cost);
-}
-
-void guildhall_comparison_start(guildhall_comparison *of, bool second) { of->best = of->current = second; }
-
-void guildhall_comparison_pass(guildhall_comparison *of, double time)
-{
-    of->elapsed += time;
-    if (of->trying) of->trial_began += time;
 }
 
 void guildhall_comparison_break(guildhall_comparison *of, double pause)

@@ -19,8 +19,7 @@ typedef struct {
     bool best, current;        /* false: the first way, true: the second one */
     double cost[2];            /* of a unit of work, each way, lately; 0: not known */
     double chosen_cost;        /* of the best way when it was chosen, or a trial was broken off; 0: neither, or not known then */
-    double measured;           /* in all epochs */
-    double elapsed;            /* in all epochs, and between them as far as it was said */
+    double elapsed;            /* in all epochs */
     double trial_began, next_trial;
     double first;              /* cost in the first epoch of a pair; 0: none */
     double evidence;           /* sum of logarithms: above 0, the second way is faster */
@@ -30,10 +29,6 @@ typedef struct {
 
 /* An epoch of the current way has ended, which took `time`, and `cost` for a unit of work. */
 void guildhall_comparison_add(guildhall_comparison *, const guildhall_comparison_terms *, double cost, double time);
-/* In the beginning, where it is known which way is likely to be better. */
-void guildhall_comparison_start(guildhall_comparison *, bool second);
-/* Time has gone by in which nothing was measured. A trial goes on after it. */
-void guildhall_comparison_pass(guildhall_comparison *, double time);
 /* The trial, if there is one, cannot go on: the best way is used, and the other one is not tried for that long. */
 void guildhall_comparison_break(guildhall_comparison *, double pause);
 

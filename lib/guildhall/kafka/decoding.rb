@@ -7,7 +7,6 @@ require "guildhall/clock"
 require "guildhall/failure"
 require "guildhall/pipeline"
 require "guildhall/pool"
-require "guildhall/pool/backlog_comparison"
 
 module Guildhall
   module Kafka
@@ -16,8 +15,8 @@ module Guildhall
     # - `:none`: there is no deserializer; the payload is the bytes.
     # - `:in_reader`: the codec has a native decoder, which the reader runs while it reads, without the GVL. Stages
     #   that follow run in the thread that asks for the payload.
-    # - `:in_pool`: batches are dispatched to the pool as they are read; {Pool::BacklogComparison} and the pool find out whether
-    #   workers pay.
+    # - `:in_pool`: batches are dispatched to the pool as they are read. With `parallel: true` workers run all of them, else the pool
+    #   decides for each (see {Pool::Decision}).
     # - `:on_access`: in the thread that asks for the payload.
     class Decoding
       # A codec's `prepare` that has failed is not called again for this long: otherwise waiting batches would keep runners busy with a
@@ -64,7 +63,7 @@ module Guildhall
         case @place
         when :none then "nobody (no deserializer)"
         when :in_reader then @rest ? "reader (C), then consumer thread#{because}" : "reader (C)"
-        when :in_pool then @topic.parallel ? "workers" : "workers, or consumer thread where that is faster"
+        when :in_pool then @topic.parallel ? "workers" : "workers, or consumer thread where the pool finds it faster"
         else "consumer thread#{because}"
         end
       end
@@ -94,14 +93,14 @@ module Guildhall
 
       # Called by {DecodedPayloads}, once for each batch. Blocks where the codec has something to prepare.
       # @param records [Array<Record>] without tombstones
-      # @return [Array(Pool::Future | nil, Pool::BacklogComparison::Meter | nil), nil] no future: payloads are decoded by the thread
-      #   that reads them; the meter, if there is one, is to count them
+      # @return [Pool::Future, nil] nil: payloads are decoded by the thread that reads them
       def dispatch(records, source)
-        return if records.empty?
-        return [to_workers(records, source, true), nil] unless @comparison
+        return if records.empty? || (@preparing && !(may_prepare? && prepare(records)))
 
-        meter = @comparison.meter(records.first.class.bytes(records), records.size)
-        [(to_workers(records, source, meter&.workers) unless meter&.workers == false), meter]
+        input = documents_of_records? ? {metadata: records} : {records: true}
+        @pool.dispatch(records, @pool_task, source:, parallel: @topic.parallel, prepare: false, **input)
+      rescue StandardError # a pool that is saturated or closed, say: it must not cost the membership in the group
+        nil
       end
 
       # Decodes one payload, which is no tombstone, in the thread that calls.
@@ -160,7 +159,6 @@ module Guildhall
         @preparing = codec if codec.respond_to?(:prepare)
         @pool_task = documents_of_records? ? decoding_records : @task
         Inspection.of(@pool_task, load: true)
-        @comparison = Pool::BacklogComparison.new unless @topic.parallel
         @pool = pool.call
         @pool.dispatch([], @pool_task, prepare: false)
       rescue Guildhall::Error, Ractor::Error => error
@@ -188,16 +186,6 @@ module Guildhall
       def decoding_records
         first = Pipeline::Map.new(RecordDecoding.new(@native), name: @stage)
         Pipeline.new([first, *@task.stages.drop(1)])
-      end
-
-      # @param parallel [Boolean, nil] nil: as the pool thinks
-      def to_workers(records, source, parallel)
-        return if @preparing && !(may_prepare? && prepare(records))
-
-        input = documents_of_records? ? {metadata: records} : {records: true}
-        @pool.dispatch(records, @pool_task, source:, parallel:, prepare: false, **input)
-      rescue StandardError # a pool that is saturated or closed, say: it must not cost the membership in the group
-        nil
       end
 
       def may_prepare? = @prepare_failed_at.nil? || Clock.now - @prepare_failed_at >= PREPARE_PAUSE_SECONDS
@@ -246,7 +234,7 @@ module Guildhall
         @values = documents && decoding.complete? ? documents : Array.new(records.size)
         @undispatched = decoding.place == :in_pool
         @lock = Mutex.new if @undispatched
-        @future = @meter = @outcomes = @places = nil
+        @future = @outcomes = @places = nil
         @again = false
       end
 
@@ -258,7 +246,6 @@ module Guildhall
 
         value = outcome(index)
         @values[index] = value.nil? ? DECODED_NIL : value
-        @meter&.count
         value
       end
 
@@ -283,7 +270,7 @@ module Guildhall
         @lock.synchronize do
           next unless @undispatched
 
-          @future, @meter = @decoding.dispatch(without_tombstones, @source)
+          @future = @decoding.dispatch(without_tombstones, @source)
           @undispatched = false
         end
       end

@@ -8,8 +8,8 @@ module Guildhall
     #
     # Made by {Karafka.parallel}. Used by any thread of the main Ractor.
     class Deserializer
-      # What the pool makes of one message's payload; the meter, if there is one, is to count it, and those before it.
-      Pending = Struct.new(:future, :index, :payload, :meter) do
+      # What the pool makes of one message's payload.
+      Pending = Struct.new(:future, :index, :payload) do
         # Waits for this payload alone. Of a batch that the pool has left to its readers, later payloads do not run for an earlier
         # one, which would wait for a payload that never returns, or fail in its place. That costs less than a microsecond each.
         def outcome = future[index]
@@ -36,7 +36,6 @@ module Guildhall
         inspection = Inspection.of(@task)
         @keeps_state = inspection.keeps_state?
         @tried = inspection.own? # true: its results are its own, as no worker could give out what belongs to the main Ractor
-        @comparison = Pool::BacklogComparison.new(workers: true) unless @native
       end
 
       # Called by Karafka, when a payload is first asked for. Waits for the worker that decodes it.
@@ -45,9 +44,7 @@ module Guildhall
       def call(message)
         pending = message.instance_variable_get(CARRIED) or return without_workers(message)
         give(message, nil) # given out once
-        return counted(pending) { in_place(message) } if Pool::BacklogComparison::Meter === pending
-
-        pending.meter ? counted(pending.meter) { take(pending, message) } : take(pending, message)
+        take(pending, message)
       end
 
       # Gives a batch to the pool. Never waits.
@@ -60,10 +57,7 @@ module Guildhall
         return if @refused || !workers?(settings)
 
         messages = messages.reject { |message| message.raw_payload.nil? } if messages.any? { |message| message.raw_payload.nil? }
-        return if messages.size < settings.min_payloads
-
-        meter = meter(messages) if settings.parallel.nil?
-        meter && !meter.workers ? leave(messages, meter) : give_out(messages, meter, source, settings)
+        give_out(messages, source, settings) if messages.size >= settings.min_payloads
       rescue IsolationError => error # found by a worker: it will never run there
         @refused = true
         raise in_own_words(error)
@@ -76,18 +70,15 @@ module Guildhall
       private
 
       # Copies share the bytes; the messages' own Strings stay as they are, and may change.
-      def give_out(messages, meter, source, settings)
+      def give_out(messages, source, settings)
         payloads = messages.map { |message| Shareable.bytes(message.raw_payload) }
-        future = hand_over(messages, payloads, source:, parallel: meter ? true : settings.parallel, deadline: settings.deadline)
-        stride = meter&.stride
-        messages.each_with_index do |message, index|
-          give(message, Pending.new(future, index, payloads[index], (meter if meter && ((index + 1) % stride).zero?)))
-        end
+        future = hand_over(messages, payloads, source:, parallel: settings.parallel, deadline: settings.deadline)
+        messages.each_with_index { |message, index| give(message, Pending.new(future, index, payloads[index])) }
         future
       end
 
       # A message carries what is pending of it, and takes it along when nobody reads it. A weak map beside them takes longer for each
-      # message than handing it over, and the collector visits it each time. A meter alone: it is to be decoded in place, and counted.
+      # message than handing it over, and the collector visits it each time.
       def give(message, pending) = message.instance_variable_set(CARRIED, pending)
 
       # The empty batch starts nothing; it finds out whether workers can run the task.
@@ -112,12 +103,6 @@ module Guildhall
         codec if codec.is_a?(Codec) && codec.native_decoder
       end
 
-      # Workers make as much garbage as consumers do, stop everybody to collect it, and take cores from librdkafka: whether they pay is
-      # found out by trying, while there is a backlog. They are likely to: consumers wait for nothing but payloads while they decode.
-      def meter(messages)
-        @comparison&.meter(messages.sum { |message| message.raw_payload.bytesize }, messages.size)
-      end
-
       # What a worker could not do may return what belongs to the main Ractor: that is copied.
       def take(pending, message)
         return replaced(message) unless pending.of?(message.raw_payload)
@@ -130,19 +115,6 @@ module Guildhall
         @tried ||= pending.future.parallel?
         @plugin.count(:taken)
         outcome
-      end
-
-      # To be decoded in place, and counted.
-      def leave(messages, meter)
-        (meter.stride - 1).step(messages.size - 1, meter.stride) { |index| give(messages[index], meter) }
-        nil
-      end
-
-      # Also what raises: workers that only fail have to be compared with what they cost.
-      def counted(meter)
-        yield
-      ensure
-        meter.count_stride
       end
 
       # The codec's `prepare` may ask a registry, which would hold up Karafka's listener: what workers cannot decode without is

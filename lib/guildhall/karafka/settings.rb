@@ -23,8 +23,8 @@ module Guildhall
       # @return [Integer] smaller batches of a partition are decoded where they are asked for; 10 unless set
       attr_accessor :min_payloads
       # @return [Boolean, nil] true: workers decode every batch that is big enough; nil (unless set): Documents without further
-      #   stages are decoded where they are asked for; everything else by workers, until backlogs of more than five seconds in all have
-      #   shown that consumers read no more with them; false: consumers' threads do
+      #   stages are decoded where they are asked for, and of everything else the pool decides for each batch; false: consumers'
+      #   threads do
       attr_accessor :parallel
       # @return [Numeric, nil] seconds that a worker may take for one payload. Later it is decoded where it is asked for, and the
       #   worker is replaced. nil: no limit. 30 unless set

@@ -82,7 +82,7 @@ class KafkaDecodingTest < GuildhallTest
     with_pool do |pool|
       {
         decoding(pool) => "nobody (no deserializer)", decoding(pool) { deserializer Guildhall::JSON.lazy } => "reader (C)",
-        decoding(pool) { deserializer STAGES } => "workers, or consumer thread where that is faster",
+        decoding(pool) { deserializer STAGES } => "workers, or consumer thread where the pool finds it faster",
         decoding(pool) { deserializer(STAGES) && deserializing(parallel: true) } => "workers",
         decoding(pool) { deserializer(STAGES) && deserializing(parallel: false) } => "reader (C), then consumer thread (parallel: false)",
         decoding(pool) { deserializer(STAGES) && deserializing(lazy: :on_access) } => "consumer thread (lazy: :on_access)",

@@ -119,20 +119,13 @@ module Guildhall
         assert_equal 0, dispatched { assert_equal [2] * 20, fetched(['{"id":2}'] * 20, EVEN).map(&:payload) }
       end
 
-      # A batch that is big enough for a backlog.
-      def test_whether_workers_pay_for_a_codec_alone_is_found_out_while_there_is_a_backlog
-        use(@pool, parallel: nil)
+      def test_who_decodes_is_up_to_the_setting
         deserializer = Karafka.parallel(Guildhall::JSON)
         big = [%({"text":"#{"x" * 1000}"})] * 100
-        read = -> { fetched(big, deserializer).each { |message| assert_equal 1000, message.payload["text"].size } }
-        assert_equal 100, dispatched(&read), "it begins with workers"
-        limit = Process.clock_gettime(Process::CLOCK_MONOTONIC) + 60
-        tried = dispatched(&read) until tried&.zero? || Process.clock_gettime(Process::CLOCK_MONOTONIC) > limit
-        assert_equal 0, tried, "decoding in place is tried, too"
-        use(@pool, parallel: true)
-        assert_equal 100, dispatched(&read)
-        use(@pool, parallel: false)
-        assert_equal 0, dispatched(&read)
+        {nil => 100, true => 100, false => 0}.each do |parallel, count|
+          use(@pool, parallel:)
+          assert_equal count, dispatched { fetched(big, deserializer).each { |message| assert_equal 1000, message.payload["text"].size } }
+        end
       end
 
       def test_messages_that_were_not_fetched
@@ -325,34 +318,6 @@ module Guildhall
         end
         assert_operator counts.min, :<, 100, "the last batch too is dropped"
         assert_operator counts.last, :<=, 300
-      end
-
-      # What is read is compared, whatever becomes of it.
-      def test_workers_that_are_of_no_use_are_compared_too
-        use(@pool, parallel: nil)
-        big = ["x" * 2000] * 100
-        change = ->(message) { message.raw_payload = "y" }
-        [[Where, nil], [Unshareable, nil], [Where, change], [Failing, nil], [Raising, nil]].each do |task, change|
-          deserializer = Karafka.parallel(task)
-          reads = noted(deserializer)
-          fetched(big, deserializer).each do |message|
-            change&.call(message)
-            message.payload
-          rescue RuntimeError
-            nil
-          end
-          assert_operator reads.size, :>=, 3, task
-        end
-      end
-
-      def test_what_is_decoded_in_place_is_compared_too
-        use(@pool, parallel: nil)
-        deserializer = Karafka.parallel(Where)
-        deserializer.instance_variable_set(:@comparison, Pool::BacklogComparison.new)
-        reads = noted(deserializer)
-        assert_equal 0, dispatched { fetched(["x" * 2000] * 100, deserializer).each(&:payload) }
-        assert_equal 3, reads.size
-        assert_equal [false], reads.map(&:first).uniq
       end
 
       def test_other_topics_of_a_fetch_go_on_where_one_is_refused
@@ -562,12 +527,6 @@ module Guildhall
       end
 
       # @return [Array<Array(Boolean, Integer)>] all later calls of the comparison's `read`: whether by workers, bytes
-      def noted(deserializer)
-        reads = []
-        deserializer.instance_variable_get(:@comparison).define_singleton_method(:read) { |workers, bytes, *| reads << [workers, bytes] }
-        reads
-      end
-
       def dispatched
         before = Karafka.stats[:dispatched]
         yield

@@ -1,11 +1,47 @@
 # frozen_string_literal: true
 
 require "test_helper"
-require "guildhall/pool"
+require "support/c_program"
 
 # Two ways to do the same work, tried in turn.
 class PoolComparisonTest < GuildhallTest
+  include CProgram
+
   TERMS = {least_gain: 1.1, most_per_pair: 0.21, most_pairs: 8, shortest_pause: 0.5, longest_pause: 60, most_pause: 2}.freeze
+
+  # The C, spoken to over a pipe.
+  class Comparison
+    def initialize(pipe)
+      @pipe = pipe
+      @way = @trying = false
+    end
+
+    def second? = @way
+    def trying? = @trying
+    def add(cost, time) = say("add #{cost} #{time}")
+    def break(pause) = say("break #{pause}")
+
+    private
+
+    def say(line)
+      @pipe.puts(line)
+      @way, @trying = @pipe.gets.split.map { |bit| bit == "1" }
+    end
+  end
+
+  def setup
+    super
+    @folder = Dir.mktmpdir("guildhall")
+    @program = File.join(@folder, "program")
+    @pipes = []
+    compile(@program, [File.expand_path("../../support/comparison_probe.c", __dir__), File.join(EXTENSION, "pool/comparison.c"), "-lm"], ["-I#{EXTENSION}"])
+  end
+
+  def teardown
+    @pipes.each(&:close)
+    FileUtils.rm_rf(@folder)
+    super
+  end
 
   # @param costs [Array(Float, Float)] seconds for a unit of work, each way
   # @yieldparam epoch [Integer]
@@ -19,7 +55,10 @@ class PoolComparisonTest < GuildhallTest
     end
   end
 
-  def new_comparison(**terms) = Guildhall::Pool::Comparison.new(*TERMS.merge(terms).values)
+  def new_comparison
+    @pipes << IO.popen([@program, *TERMS.values.map(&:to_s)], "r+")
+    Comparison.new(@pipes.last)
+  end
 
   def test_the_faster_way_is_used_after_some_pairs
     assert_operator ways([2.0, 1.0], 200).last(194).count(true), :>, 180
@@ -55,32 +94,6 @@ class PoolComparisonTest < GuildhallTest
     assert_operator ways([10.0, 30.0], 200, comparison).last(100).count(false), :>, 90
   end
 
-  def test_it_can_begin_with_the_second_way
-    assert_equal [true, false, false, true, true, false], ways([1.0, 1.0], 6, new_comparison.start(true))
-    assert_operator ways([1.0, 2.0], 100, new_comparison.start(true)).last(90).count(false), :>, 80
-  end
-
-  def test_in_a_trial_the_better_way_is_known
-    comparison = new_comparison.start(true)
-    refute_equal [true, true], [comparison.add(1, 0.01), comparison.second?]
-    assert_predicate comparison, :trying?
-    assert_predicate comparison, :better_second?
-  end
-
-  def test_a_trial_goes_on_after_a_gap_which_costs_it_nothing
-    with_gaps, without = [true, false].map do |gaps|
-      comparison = new_comparison
-      Array.new(40) { comparison.second?.tap { |second| comparison.add(second ? 1.3 : 1.0, 0.01) && gaps && comparison.trying? && comparison.pass(10) } }
-    end
-    assert_equal without, with_gaps
-  end
-
-  def test_early_pauses_are_short_whatever_time_has_gone_by
-    comparison = new_comparison(most_per_pair: 1).tap { |one| one.pass(3_600) }
-    ways([1.0, 1.3], 2, comparison) { |epoch| epoch.odd? ? 0.2 : 3 } # one accident decides
-    assert_operator ways([1.0, 1.3], 60, comparison).last(30).count(false), :>, 25
-  end
-
   def test_a_trial_can_be_broken_off
     comparison = new_comparison
     comparison.add(1, 0.01)
@@ -100,23 +113,5 @@ class PoolComparisonTest < GuildhallTest
       comparison.second?
     end
     assert_operator trials, :<, 5
-  end
-
-  def test_pauses_go_by_while_nothing_is_measured
-    comparison = new_comparison
-    ways([1.0, 5.0], 3_000, comparison)
-    comparison.pass(60)
-    assert_includes ways([1.0, 5.0], 3, comparison), true
-  end
-
-  def test_what_is_no_time
-    comparison = new_comparison
-    [0, -1, Float::NAN, Float::INFINITY].each do |number|
-      assert_raises(Guildhall::ArgumentError) { comparison.add(1, number) }
-      assert_raises(Guildhall::ArgumentError) { comparison.add(number, 1) }
-      assert_raises(Guildhall::ArgumentError) { comparison.break(number) }
-      assert_raises(Guildhall::ArgumentError) { new_comparison(most_pairs: number) }
-    end
-    assert_raises(NoMethodError) { comparison.dup }
   end
 end
