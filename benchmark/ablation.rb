@@ -43,7 +43,7 @@ class ChangedBuild
   private
 
   def run(*command)
-    system({"RUBYLIB" => nil, "RUBYOPT" => nil}, *command, chdir: @folder, out: File::NULL) || abort("#{command.join(" ")} failed")
+    system({"RUBYLIB" => nil, "RUBYOPT" => nil, "BUNDLE_GEMFILE" => nil}, *command, chdir: @folder, out: File::NULL) || abort("#{command.join(" ")} failed")
   end
 end
 
