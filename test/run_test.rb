@@ -117,7 +117,7 @@ class RunTest < GuildhallTest
       path = File.join(folder, "some_test.rb")
       File.write(path, "require \"test_helper\"\n#{code}")
       runner = File.expand_path("run.rb", __dir__)
-      out, err, status = run_command([RbConfig.ruby, runner, *options, path], env: {"FOLDER" => folder})
+      out, err, status = run_command([RbConfig.ruby, runner, *options, path], env: {"FOLDER" => folder, "COVERAGE_FOLDER" => nil})
       ["#{out}\n#{err}", status]
     end
   end
