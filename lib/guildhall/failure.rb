@@ -201,6 +201,7 @@ module Guildhall
 
       def exception
         error = original_class ? restored : TaskError.new(@failure.summary)
+        Failure.mark(error, @failure.stage) if @failure.stage
         number(error) if @numbered
         error.set_backtrace(@failure.backtrace)
         with_cause(error)

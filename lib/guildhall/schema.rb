@@ -74,7 +74,7 @@ module Guildhall
     def ignored = @resources.ignored
 
     def inspect
-      "#<#{self.class} #{@options.uri}>"
+      "#{"#<#{self.class} #{@options.uri}".rstrip}>"
     end
   end
 end

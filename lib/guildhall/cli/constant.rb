@@ -36,19 +36,23 @@ module Guildhall
     end
 
     # `FILE:Constant` of a command line: requires the file and looks the constant up. `Constant` alone is one that `-r` has loaded.
+    # `Constant.lazy` is what the constant's method returns.
     module Constant
+      FORM = /\A(?:(.+\.rb):)?(?:::)?([A-Z]\w*(?:::[A-Z]\w*)*)((?:\.[a-z_]\w*)*)\z/
+      private_constant :FORM
+
       class << self
         # @return [Boolean] whether it has that form, or is the name of a constant
-        def looks_like?(text) = text.match?(/\A(?:.+\.rb:)?(?:::)?[A-Z]\w*(?:::[A-Z]\w*)*\z/)
+        def looks_like?(text) = text.match?(FORM)
 
-        # @raise [Guildhall::ArgumentError] for a file or constant that there is not
+        # @raise [Guildhall::ArgumentError] for a file, constant or method that there is not
         def resolve(text)
-          file, name = text.match(/\A(?:(.+\.rb):)?(?:::)?([A-Z].*)\z/)&.captures
+          file, name, methods = text.match(FORM)&.captures
           raise Guildhall::ArgumentError, "#{text} is not FILE:Constant, such as app/order_task.rb:OrderTask" unless name
 
           load(file) if file
           unknown(name, file) unless there?(name)
-          loading(name) { return Object.const_get(name) }
+          loading(name) { return methods.scan(/\w+/).inject(Object.const_get(name)) { |object, method| object.public_send(method) } }
         end
 
         def load(file)

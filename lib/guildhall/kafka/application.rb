@@ -44,6 +44,9 @@ module Guildhall
       # @!visibility private
       def_delegators :@log, :format_line
       # @!visibility private
+      # @return [Logger] what `Guildhall.logger` is in consumers and in deserializers on workers
+      def_delegator :@log, :target, :log_target
+      # @!visibility private
       def_delegator :@producers, :transactional, :transactional_producer
       # @!visibility private
       def_delegators :@producers, :abandon
@@ -267,7 +270,7 @@ module Guildhall
 
       # @!visibility private
       # @return [Guildhall::Pool] made when it is first needed
-      def pool = @config.pool || @lock.synchronize { @own_pool ||= Pool.new(workers: @workers) }
+      def pool = @config.pool || @lock.synchronize { @own_pool ||= Pool.new(workers: @workers, logger: log_target) }
 
       # @!visibility private
       # @return [Integer, nil] worker Ractors of the application's own pool; nil: as many as pay off

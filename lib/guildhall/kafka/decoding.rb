@@ -139,9 +139,11 @@ module Guildhall
         return false if @reason
         return true if @topic.parallel || Ractor.shareable?(task)
 
-        path, part = Shareable.find(@task, "deserializer")
+        Inspection.of(task).check!
+        Shareable.check!(task, "deserializer")
+      rescue Guildhall::Error => error
         @refused = true
-        @reason = "#{path} is #{Shareable.article(Shareable.type_of(part))} that is not shareable"
+        @reason = findings(error)
         false
       end
 
@@ -170,12 +172,9 @@ module Guildhall
         @place = on_access(findings(error))
       end
 
-      # @return [String] why workers cannot run the task, in short
+      # @return [String] why workers cannot run the task, and what to change
       def findings(error)
-        all = error.is_a?(IsolationError) ? error.findings : []
-        return error.message.split(" nowhere: ", 2).last if all.empty?
-
-        all.map { |one| "#{one.thing} #{one.problem}#{", #{one.place.delete_prefix("#{Dir.pwd}/")}" if one.place}" }.join("; ")
+        error.message.split(" nowhere: ", 2).last.gsub("#{Dir.pwd}/", "")
       end
 
       # Whether Documents that workers make lie in the Records, so that no byte is copied. Where each Ractor has a collector of its own

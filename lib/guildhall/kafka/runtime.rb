@@ -85,7 +85,7 @@ module Guildhall
       def launch
         @backpressure = Backpressure.new(config, @topics, max_messages: @max_messages_in_flight) { listeners.each(&:wake) }
         @timer = Timer.new { |raised| error(raised, "timer") }
-        @runners = Runners.new(config.concurrency) { |raised| error(raised, "runner") }
+        @runners = Runners.new(config.concurrency, logger: @application.log_target) { |raised| error(raised, "runner") }
         plan_decoding
         advise_of_decoding if @application.first_process?
         return unless @application.started? # a stop has come: the group need not be joined

@@ -20,8 +20,10 @@ module Guildhall
         problems = Config::Problems.new
         routes = application.routes.topics(problems)
         problems.raise!
-        route = routes.find { |one| one.consumed? && one.match?(name) && (group.nil? || one.group == group) }
+        matching = routes.select { |one| one.match?(name) && (group.nil? || one.group == group) }
+        route = matching.find(&:consumed?)
         return OfflineTopic.new(route.pattern? ? route.narrowed(name) : route, application) if route
+        raise Guildhall::ArgumentError, "the route of topic #{name} has no consumer" if matching.any?
 
         raise Guildhall::ArgumentError, OptionRules.unknown("topic #{name}", name, routes.select(&:consumed?).map(&:to_s))
       end

@@ -34,7 +34,10 @@ module Guildhall
       # @raise [NotShareableError] naming the path to what cannot be shared
       # @raise [Guildhall::ArgumentError] for what cannot be called
       def initialize(callable, name:)
-        raise Guildhall::ArgumentError, "#{name} needs an object with `call`, not #{callable.inspect}" unless callable.respond_to?(:call)
+        unless callable.respond_to?(:call)
+          raise Guildhall::ArgumentError, "#{name} needs an object with `call`, not #{callable.inspect}" \
+                                          "#{": take its `validator`" if callable.respond_to?(:validator)}"
+        end
 
         @nesting = Inspection.nesting_of(callable)
         @receiver = Shareable.receiver_of(callable)

@@ -99,7 +99,7 @@ module Guildhall
       # @return [Boolean] false when the time was up
       def wait(timeout: nil)
         limit = Clock.deadline(timeout)
-        return true if @batch.complete? || (brief? && @batch.reset_after_fork.help(nil))
+        return true if @batch.complete? || (decision.reason == :small && @pool.with_logger { @batch.reset_after_fork.help(nil) })
 
         wait_for(nil, size - 1, limit)
       end
@@ -176,11 +176,6 @@ module Guildhall
       end
 
       private
-
-      # Whether it is done in one go, as far as is known.
-      def brief?
-        decision.reason == :small && @pool.settings.logger.nil?
-      end
 
       # @param index [Integer, nil] of the payload whose outcome is waited for; nil: there are to be more outcomes than `beyond`
       # @param limit [Float, nil] of the {Clock}

@@ -4,7 +4,8 @@ require_relative "../queue"
 
 module Guildhall # rubocop:disable Style/Documentation
   # For tasks: what they log is written by the pool's logger (`Pool.new(logger:)`, standard error without one), whether
-  # they run in a worker or in a caller's thread. Never waits; what is too much is counted and dropped.
+  # they run in a worker or in a caller's thread. Never waits; what is too much is counted and dropped. For Kafka's consumers: the
+  # application's logger.
   def self.logger
     Ractor.current[:guildhall_logger] || Thread.current.thread_variable_get(:guildhall_logger) || Pool::Log::ToStandardError
   end

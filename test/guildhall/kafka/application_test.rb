@@ -16,6 +16,11 @@ class KafkaApplicationTest < GuildhallTest
     end
   end
 
+  # Logs as tasks do.
+  class Logging < Guildhall::Kafka::Consumer
+    def consume = Guildhall.logger.warn("consumed #{messages.size}")
+  end
+
   # Consumes nothing.
   class Idle < Guildhall::Kafka::Consumer
     def consume; end
@@ -45,6 +50,14 @@ class KafkaApplicationTest < GuildhallTest
       assert_equal "each_message: partitions must be the number of a partition, or an Array of them, or nil, not #{partitions.inspect}", error.message
     end
     [0..0, [0], 0, nil].each { |partitions| assert_empty @application.each_message("t", partitions:).to_a }
+  end
+
+  def test_a_consumer_logs_to_the_applications_log
+    @application.config.logger = Guildhall::Kafka::Logging.logger(out = StringIO.new)
+    @application.routes.draw { topic("t") { consumer Logging } }
+    produce
+    @application.start
+    eventually { out.string.match?(/^\S+Z WARN  consumed 1$/) }
   end
 
   def test_a_listener_whose_thread_is_ended_begins_again

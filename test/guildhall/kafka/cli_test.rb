@@ -103,11 +103,11 @@ class KafkaCLITest < GuildhallTest
     out, _, status = guildhall("routes", application: PIPELINES)
     assert_equal 0, status
     assert_match(/ documents +Handles +decoded by: reader \(C\)$/, out)
-    assert_match(/ prices +Handles +decoded by: .*consumer thread \(RATES is a Hash that is not shareable, \S+:\d+\)$/, out)
+    assert_match(/ prices +Handles +decoded by: .*consumer thread \(RATES \(\S+:\d+\) is a Hash that is not shareable; make it so: .*\)$/, out)
     assert_match(/ bytes +Handles$/, out)
     rows = guildhall("routes", "--json", application: PIPELINES).first.lines.to_h { |line| ::JSON.parse(line).values_at("topic", "decoded_by", "not_on_workers").then { |name, *rest| [name, rest] } }
     assert_equal [["in_reader", nil], ["none", nil]], rows.values_at("documents", "bytes")
-    assert_match(/\ARATES is a Hash/, rows["prices"].last)
+    assert_match(/\ARATES \(\S+:\d+\) is a Hash/, rows["prices"].last)
   end
 
   # And all of it together.
@@ -127,7 +127,7 @@ class KafkaCLITest < GuildhallTest
     out, = guildhall("server", application: "#{stops}\nGuildhall::Kafka.config.shutdown_timeout = 5")
     warnings = out.lines.grep(/WARN  topic/)
     assert_equal 1, warnings.size, out
-    assert_match(/topic prices: workers cannot run its pipeline, the consumer's thread runs the pipeline instead: RATES is a Hash that is not shareable/, warnings.first)
+    assert_match(/topic prices: workers cannot run its pipeline, the consumer's thread runs the pipeline instead: RATES \(\S+:\d+\) is a Hash that is not shareable/, warnings.first)
   end
 
   def test_names_that_are_not_routed_are_wrong_usage

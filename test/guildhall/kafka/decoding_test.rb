@@ -95,16 +95,18 @@ class KafkaDecodingTest < GuildhallTest
     with_pool do |pool|
       way = decoding(pool) { deserializer USES_RATES }
       assert_equal [:on_access, true], [way.place, way.refused?]
-      assert_match(/\A\S*RATES is a Hash that is not shareable, test\S*decoding_test.rb:\d+\z/, way.reason)
+      assert_match(/\A\S*RATES \(test\S*decoding_test.rb:\d+\) is a Hash that is not shareable; make it so: RATES = Ractor\.make_shareable/, way.reason)
       assert_equal "consumer thread (#{way.reason})", way.to_s
     end
   end
 
   def test_what_is_no_pipeline_is_not_refused
-    way = decoding { deserializer ->(bytes) { bytes.upcase } }
-    assert_equal :on_access, way.place
-    assert_match(/\Adeserializer is a Proc that is not shareable\z/, way.reason)
-    refute_predicate way, :refused?
+    {->(bytes) { bytes.upcase } => /\Adeserializer is not shareable: a Proc \(test\S*decoding_test.rb:\d+\); make it with Ractor/,
+     ->(bytes) { RATES[bytes] } => /\A\S*RATES \(test\S*decoding_test.rb:\d+\) is a Hash that is not shareable; make it so/}.each do |task, reason|
+      way = decoding { deserializer task }
+      assert_equal [:on_access, false], [way.place, way.refused?]
+      assert_match reason, way.reason
+    end
   end
 
   def test_what_prepares_gets_the_metadata

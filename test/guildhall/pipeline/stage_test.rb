@@ -33,6 +33,12 @@ class PipelineStageTest < GuildhallTest
     assert_equal "x needs an object with `call`, not 5", error.message
   end
 
+  def test_a_schema_is_no_stage_but_its_validator_is
+    require "guildhall/schema"
+    error = assert_raises(Guildhall::ArgumentError) { Guildhall.map(Guildhall::Schema.new({"type" => "object"})) }
+    assert_equal "map needs an object with `call`, not #<Guildhall::Schema>: take its `validator`", error.message
+  end
+
   def test_what_cannot_be_shared_says_where
     error = assert_raises(Guildhall::NotShareableError) { Stage.new(Struct.new(:log) { def call(value) = value }.new($stderr), name: :report) }
     assert_includes error.message, "report"

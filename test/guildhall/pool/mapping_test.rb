@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "test_helper"
+require "guildhall/json"
 require "guildhall/pool"
 require "support/pool_tasks"
 
@@ -27,6 +28,7 @@ class PoolMappingTest < GuildhallTest
     ADD = proc { |memo, number| memo + number }
     DIVIDE = proc { |memo, number| memo + (1 / (90 - number)) }
     COUNT = proc { |counts, word| counts[word] += 1 and counts }
+    SHARE = proc { |list| 1 / list.size }
     WHERE = proc { |_| Ractor.main? ? :main : :worker }
     WHERE_OF_TWO = proc { |_, _| Ractor.main? ? :main : :worker }
   end
@@ -102,6 +104,16 @@ class PoolMappingTest < GuildhallTest
   def test_reduce_with_partial_results_of_another_kind
     words = %w[a b a c a b] * 10
     WAYS.each { |how| assert_equal words.tally, @pool.reduce(words, Hash.new(0), combine: MERGE, chunk: 7, **how, &Blocks::COUNT) }
+  end
+
+  def test_what_map_raises_knows_its_stage
+    pipeline = Guildhall::JSON.lazy >> Guildhall.map(name: :share, &Blocks::SHARE)
+    WAYS.each do |how|
+      {"{" => :decode, "[]" => :share}.each do |payload, stage|
+        error = assert_raises(StandardError) { @pool.map([payload], pipeline, **how) }
+        assert_equal stage, Guildhall::Pipeline.stage_of(error), how
+      end
+    end
   end
 
   def test_reduce_names_and_counts_payloads

@@ -35,13 +35,16 @@ module Guildhall
           @config.logger_given? ? @config.logger : (@default ||= Logging.logger($stderr, level: "warn"))
         end
 
+        # @return [Logger] for the application's code, which finds it as `Guildhall.logger`, and for librdkafka's lines
+        def target = logger || Logger.new(nil)
+
         # @param text [String] that stands in each line, if the Logger has one of our formatters
         def label=(text)
           logger.progname = text if [TextFormatter, JSONFormatter].include?(logger&.formatter.class)
         end
 
         def librdkafka
-          @librdkafka ||= LibrdkafkaLog.new(logger || Logger.new(nil), &@reachability&.method(:failed))
+          @librdkafka ||= LibrdkafkaLog.new(target, &@reachability&.method(:failed))
         end
 
         # Formats what is written to standard error: JSON if the log is JSON.

@@ -13,14 +13,16 @@ module Guildhall
         private_constant :TIME_SLICE_SECONDS, :KILL_SECONDS
 
         # @param count [Integer] threads
+        # @param logger [Logger, nil] what `Guildhall.logger` is for what they run; nil: standard error
         # @yieldparam error [Exception] what a `run` raised: it should not
-        def initialize(count, &on_error)
+        def initialize(count, logger: nil, &on_error)
           @jobs = []
           @urgent = []
           @lock = Mutex.new
           @arrived = ConditionVariable.new
           @closed = @given_up = false
           @busy = 0
+          @logger = logger
           @on_error = on_error
           @threads = []
           count.times { |index| start("guildhall runner #{index + 1}") }
@@ -87,6 +89,7 @@ module Guildhall
           @lock.synchronize do # which the thread needs as well: it runs nothing before {#include?} knows it
             thread = Thread.new do
               Thread.current.report_on_exception = false
+              Thread.current.thread_variable_set(:guildhall_logger, @logger)
               work
               ended = true
             ensure

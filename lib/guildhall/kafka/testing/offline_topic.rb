@@ -17,7 +17,8 @@ module Guildhall
       class OfflineTopic
         MAX_PAUSES = 200 # for one delivery: a message that is retried for ever would keep the test from ending
         PAUSE_SECONDS = 0.0005 # between two attempts
-        private_constant :MAX_PAUSES, :PAUSE_SECONDS
+        KEYWORDS = %i[key headers timestamp].freeze
+        private_constant :MAX_PAUSES, :PAUSE_SECONDS, :KEYWORDS
 
         def initialize(topic, application)
           @topic = topic = topic.with(retries: topic.retries.with(pause_timeout: nil, pause_max_timeout: nil))
@@ -38,7 +39,9 @@ module Guildhall
         # @param headers [Hash{String=>String}] of all of them
         # @param timestamp [Time] of all of them
         # @raise [Guildhall::Error] if a message is retried for ever: without a dead letter queue, a failing one is
-        def deliver(*payloads, key: nil, headers: {}, timestamp: Time.now)
+        # @raise [Guildhall::ArgumentError] for another keyword
+        def deliver(*payloads, key: nil, headers: {}, timestamp: Time.now, **others)
+          refuse(others.keys.first) if others.any?
           records = payloads.map { |payload| record(payload, key, headers, timestamp) }
           @partition.deliver(records, Offline::Record.bytes(records))
           work
@@ -83,6 +86,11 @@ module Guildhall
         def errors = @runtime.errors
 
         private
+
+        def refuse(keyword)
+          raise Guildhall::ArgumentError, "#{OptionRules.unknown("keyword #{keyword}", keyword, KEYWORDS)}; a payload that is a Hash " \
+                                          "needs braces: deliver({\"id\" => 7})"
+        end
 
         def record(payload, key, headers, timestamp)
           raw = @serializing.call({topic: @topic.name, payload:})[:payload]

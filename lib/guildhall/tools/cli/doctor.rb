@@ -30,6 +30,7 @@ module Guildhall
           raise Guildhall::ArgumentError, "FILE:Constant, a gem or a folder is needed (guildhall doctor --help)" unless target
 
           require_relative "../../doctor"
+          require "guildhall/codecs"
           require "guildhall/pool"
           Guildhall::CLI::Constant.load(@options[:require]) if @options[:require]
           report = Guildhall::Doctor.new(subject(target), payloads:, stress: @options[:stress]).examine
@@ -47,8 +48,8 @@ module Guildhall
 
         def subject(target)
           return folder(target) if File.directory?(target)
-          return Guildhall::CLI::Constant.resolve(target) if Guildhall::CLI::Constant.looks_like?(target)
           raise Guildhall::ArgumentError, "#{target} has several constants: name one, as #{target}:Constant" if target.end_with?(".rb")
+          return Guildhall::CLI::Constant.resolve(target) if Guildhall::CLI::Constant.looks_like?(target)
 
           library(target)
         end

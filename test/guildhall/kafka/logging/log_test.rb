@@ -27,6 +27,26 @@ class KafkaLoggingLogTest < GuildhallTest
     assert_match(/WARN -- : late\n\z/, labelled(nil))
   end
 
+  # Of a consumer in a runner's thread, and of a deserializer on a worker.
+  def test_code_of_the_application_logs_to_the_same_place
+    out = StringIO.new
+    application = Guildhall::Kafka::Application.new
+    application.config.logger = Logging.logger(out)
+    runners = Guildhall::Kafka::Runtime::Runners.new(1, logger: application.log_target)
+    runners.push(Struct.new(:run).new.tap { |job| job.define_singleton_method(:run) { Guildhall.logger.warn("consumer") } })
+    runners.close(Guildhall::Clock.now + 5)
+    application.pool.map([1], parallel: true) { |number| Guildhall.logger.info("worker #{number}") }
+    application.pool.shutdown
+    assert_equal ["WARN  consumer", "INFO  worker 1"], out.string.lines.map { |line| line.chomp.split("Z ").last }
+  end
+
+  def test_code_of_the_application_is_silent_with_its_log
+    application = Guildhall::Kafka::Application.new
+    application.config.logger = nil
+    _, err = capture_io { application.log_target.error("x") }
+    assert_equal "", err
+  end
+
   def test_silence_has_no_label
     config = Guildhall::Kafka::Config.new
     config.logger = nil

@@ -82,6 +82,19 @@ class OfflineTopicTest < GuildhallTest
     assert_match(/unknown topic order.*stubborn/, error.message)
   end
 
+  def test_a_topic_whose_route_has_no_consumer
+    error = assert_raises(Guildhall::ArgumentError) { topic("copies") }
+    assert_equal "the route of topic copies has no consumer", error.message
+  end
+
+  def test_a_payload_without_braces_and_a_keyword_that_there_is_not
+    {{"id" => 7} => /\Aunknown keyword id; there are key, headers, timestamp; a payload that is a Hash needs braces/,
+     {partition: 3} => /\Aunknown keyword partition; there are key/, {keyy: "a"} => /\Aunknown keyword keyy; did you mean key\?/}
+      .each do |keywords, message|
+        assert_match message, assert_raises(Guildhall::ArgumentError) { topic("orders").deliver([1], **keywords) }.message
+      end
+  end
+
   def test_what_would_be_retried_for_ever
     error = assert_raises(Guildhall::TaskError) { topic("stubborn").deliver("x") }
     assert_match(/retried for ever/, error.message)

@@ -14,7 +14,7 @@ class CLIAdviseTest < GuildhallTest
       status, out, = advise(folder, "--payloads", "payloads.ndjson", "--task", "echo.rb:Echo", "--json", "--html", "advice.html", "--workers", "1")
       assert_equal [1, "too_small"], [status, ::JSON.parse(out)["reason"]]
       assert_includes File.read(File.join(folder, "advice.html")), "</html>"
-      status, out, = advise(folder, "--payloads", "payloads", "--task", "echo.rb:Echo", "--workers", "1")
+      status, out, = advise(folder, "--payloads", "payloads", "--task", "Guildhall::JSON.lazy", "--workers", "1")
       assert_equal 1, status
       assert_match(/payloads +2 \(too few to rely on/, out)
     end
@@ -42,6 +42,8 @@ class CLIAdviseTest < GuildhallTest
        ["--task", "echo.rb:Echo", "--payloads", "payloads", "--topic", "t"] => "--payloads and --topic are two sources: name one",
        ["--task", "echo.rb:Echo", "--payloads", "payloads", "--servers", "s:1"] => "--servers belongs to --topic",
        ["--task", "echo.rb:Echo", "--payloads", "payloads", "--html", "no/advice.html"] => "--html needs a file in a folder that exists",
+       ["--task", "Guildhall::JSON.lzay", "--payloads", "payloads"] => "Guildhall::JSON could not be loaded: undefined method 'lzay'",
+       ["--task", "Guildhall::JSON.new(1)", "--payloads", "payloads"] => "Guildhall::JSON.new(1) is not FILE:Constant",
        ["--task", "Guildhall::JSN", "--payloads", "payloads"] => "did you mean Guildhall::JSON?",
        ["--task", "echo.rb:Ecko", "--payloads", "payloads"] => "did you mean Echo?"}.each do |arguments, message|
         status, _, err = advise(folder, *arguments)

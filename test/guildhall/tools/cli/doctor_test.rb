@@ -32,6 +32,11 @@ class CLIDoctorTest < GuildhallTest
     assert_match(/\ARates cannot run on workers: 1 finding\n\n  RATES  .*rates\.rb:3\n    is a Hash that is not shareable\n    → make it so/, out)
   end
 
+  def test_what_a_method_of_a_constant_returns
+    status, out, = doctor("Guildhall::JSON.lazy")
+    assert_equal [0, true], [status, out.include?("nothing was found")], out
+  end
+
   def test_as_json
     status, out, = doctor("rates.rb:Rates", "--json")
     report = ::JSON.parse(out)
