@@ -115,8 +115,8 @@ module Guildhall
       # Noted, to be reported with all that is wrong.
       # @!visibility private
       def max_wait_time=(_seconds)
-        @without_counterpart = "max_wait_time has no counterpart: remove it, for a batch is handed out as soon as it can be consumed. How " \
-                               "large it may be: max_messages, max_bytes"
+        @without_counterpart = "max_wait_time has no counterpart: remove it, for a batch is handed out as soon as it can be consumed. " \
+                               "How large it may be: max_messages, max_bytes"
       end
 
       # @return [Boolean] whether {#logger} was set, if only to nil
