@@ -112,6 +112,13 @@ module Guildhall
         @logger_given = true
       end
 
+      # Noted, to be reported with all that is wrong.
+      # @!visibility private
+      def max_wait_time=(_seconds)
+        @without_counterpart = "max_wait_time has no counterpart: remove it, for a batch is handed out as soon as it can be consumed. " \
+                               "How large it may be: max_messages, max_bytes"
+      end
+
       # @return [Boolean] whether {#logger} was set, if only to nil
       def logger_given? = @logger_given
 
@@ -128,7 +135,7 @@ module Guildhall
 
       # Adds everything that is wrong.
       def validate(problems)
-        problems.add(*setting_errors(RULES))
+        problems.add(*setting_errors(RULES), *@without_counterpart)
         problems.add(*Partition::Backoff.new(self).problem)
         validate_kafka(problems) if @kafka.is_a?(Hash)
         LibrdkafkaSettings.validate(@producer, problems, "producer") if @producer.is_a?(Hash)

@@ -120,16 +120,18 @@ module Guildhall
       def redeliver_unmarked = @call.redeliver_unmarked
 
       # Hands out no more messages of this partition once `consume` has returned; other partitions go on.
-      # @param offset [Integer, Symbol, Time, nil] where to go on, as in {#seek}; nil or :consecutive: with the message after
-      #   this batch
+      # @param offset [Integer, Symbol, Time, nil] where to go on, as in {#seek}, but not behind the message after this batch; nil or
+      #   :consecutive: with that message
       # @param seconds [Numeric, nil] nil: until {#resume}
       # @param manual [true] Karafka's third argument; anything else is refused
-      # @raise [Guildhall::ArgumentError] also where the seconds look like milliseconds, which Karafka's are
+      # @raise [Guildhall::ArgumentError] also for an offset that would skip messages (the seconds perhaps), and where the seconds look
+      #   like milliseconds, which Karafka's are
       def pause(offset = nil, seconds = nil, manual = true) # rubocop:disable Style/OptionalBooleanParameter -- as in Karafka
         refuse("pause", "manual_pause: #{manual.inspect}") unless manual == true
         problem = seconds && Settings::Rules::DURATION_OR_ZERO.problem(seconds)
         raise Guildhall::ArgumentError, "pause #{problem}" if problem
 
+        refuse_skipping(offset) if offset.is_a?(Integer)
         seek(offset) unless offset.nil? || offset == :consecutive
         @call.pause(seconds)
       end
@@ -217,6 +219,14 @@ module Guildhall
       end
 
       private
+
+      def refuse_skipping(offset)
+        following = @call.next_offset
+        return if following.nil? || offset <= following
+
+        raise Guildhall::ArgumentError, "pause(#{offset}) would skip the messages from offset #{following} on: the first argument is an " \
+                                        "offset, seconds are the second one, pause(nil, 30); to skip messages, seek(#{offset}) and pause"
+      end
 
       def refuse(method, argument)
         raise Guildhall::ArgumentError, "#{method} does not take #{argument}: only true, which is the default"

@@ -17,8 +17,8 @@ module Guildhall
         "broker.reachable" => "broker, seconds: the broker answers again, after so long",
         "broker.unreachable" => "broker, reason, advice: what to check, or nil, seconds: for how long, reminder: false the first time: " \
                                 "the broker cannot be reached, or does not answer",
-        "consumer.consumed" => "group, topic, partition, size, read, dropped, bytes, seconds, last_offset; waited: seconds from " \
-                               "reading to the call of `consume`",
+        "consumer.consumed" => "group, topic, partition, size: messages that are done now, read, dropped, bytes, seconds, " \
+                               "last_offset; waited: seconds from reading to the call of `consume`",
         "consumer.retrying" => "group, topic, partition, offset, attempt, seconds: the pause before the next attempt",
         "consumer.revoked" => "group, topic, partition",
         "consumer.skipped" => "group, topic, partition, read, dropped, bytes: the deserializer dropped every message of a batch",

@@ -22,9 +22,10 @@ module Guildhall
 
       LIST = [
         # name, type, unit, tags, description
-        ["consumed.messages", :counter, :messages, PLACE, "Messages that `consume` has returned for"],
+        ["consumed.messages", :counter, :messages, PLACE, "Messages that are done: marked, or `consume` has returned for them"],
         ["consumed.bytes", :counter, :bytes, PLACE, "Bytes of the batches that were consumed"],
-        ["consumed.batches", :counter, :batches, PLACE, "Calls of `consume` that have returned; with virtual partitions, batches"],
+        ["consumed.batches", :counter, :batches, PLACE,
+         "Calls of `consume` after which messages were done; with virtual partitions, batches"],
         ["consumed.seconds", :distribution, :seconds, PLACE, "Time in `consume`, of a batch"],
         ["consumed.wait_seconds", :distribution, :seconds, PLACE, "Time from reading a batch to the call of `consume`"],
         ["dropped.messages", :counter, :messages, PLACE, "Messages that a pipeline's `select` left out"],

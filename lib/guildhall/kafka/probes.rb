@@ -133,8 +133,8 @@ module Guildhall
         case path
         when "/live" then of_health(@health.live)
         when "/ready" then of_health(@health.ready)
-        when "/metrics" then @prometheus ? [200, @prometheus.text] : [404, ""]
-        else [404, ""]
+        when "/metrics" then @prometheus ? [200, @prometheus.text] : [404, "config.metrics has no Guildhall::Kafka::Metrics::Prometheus\n"]
+        else [404, "there are /live, /ready and /metrics, for GET and HEAD\n"]
         end
       rescue StandardError, ScriptError => error
         [500, "#{error.class}\n"] # its message may quote a payload

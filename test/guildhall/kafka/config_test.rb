@@ -587,9 +587,9 @@ class KafkaConfigTest < GuildhallTest
       'topic "b": max_messages: wrong number of arguments', 'consumer_group "g" needs a block')
   end
 
-  def test_an_error_of_the_applications_own_in_the_routes_is_raised_as_it_is
-    @application.routes.draw { topic("a") { Integer("x") } }
-    assert_equal 'invalid value for Integer(): "x"', assert_raises(ArgumentError) { @application.validate! }.message
+  def test_a_setting_of_karafkas_says_what_to_use_instead
+    @application.config.max_wait_time = 5
+    assert_match(/\A1 error .*max_wait_time has no counterpart: remove it/m, assert_raises(Guildhall::ConfigurationError) { @application.config.validate! }.message)
   end
 
   def test_what_belongs_to_the_application_cannot_be_set_for_a_topic

@@ -50,7 +50,7 @@ class KafkaProbesTest < GuildhallTest
   def test_a_query_is_ignored
     assert_match(%r{\AHTTP/1.1 200 }, answer(connect("GET /live?x=1 HTTP/1.1\r\n\r\n")))
     assert_match(%r{\AHTTP/1.1 503 }, answer(connect("GET /ready? HTTP/1.1\r\n\r\n")))
-    assert_match(%r{\AHTTP/1.1 404 }, answer(connect("GET /?/live HTTP/1.1\r\n\r\n")))
+    assert_match(%r{\AHTTP/1.1 404 .*\r\n\r\nthere are /live, /ready and /metrics}m, answer(connect("GET /?/live HTTP/1.1\r\n\r\n")))
   end
 
   # As if it sent without end.

@@ -63,6 +63,8 @@ Scenario.run do
 
   out, = dlq.call("list")
   equal("0 of 0 dead letters in #{dead}", out.lines(chomp: true).last, "an empty list")
+  out, = dlq.call("replay", "--rest")
+  equal((0..1).map { |partition| "#{dead}/#{partition}: nothing to replay" }, out.lines(chomp: true), "the rest, before the first dead letter")
   produce(dead, (0...10).map { |number| dead_letter.call(number, number == 4 ? "Timeout::Error" : "RuntimeError") })
   out, = dlq.call("list", "--limit", "4")
   lines = out.lines(chomp: true)
@@ -72,6 +74,7 @@ Scenario.run do
   equal("4 of 10 dead letters in #{dead}", lines.last, "the last line")
   out, = dlq.call("list", "--error", "Timeout::Error")
   equal(["#{dead}/0@2"], out.lines[1..-2].map { |line| line.split.first }, "by error class")
+  equal([0, 10], ["another", group].map { |one| dlq.call("list", "--group", one).first.lines.last.to_i }, "by consumer group")
   out, = dlq.call("list", "--json", "--partition", "1", "--offsets", "1..2")
   reported = out.lines.map { |line| JSON.parse(line) }
   equal([["k3", nil, "/wA=", 1003], ["k5", "payload 5", nil, 1005]],

@@ -34,6 +34,13 @@ module Guildhall
         # Blocks for the brokers' answer: as {Librdkafka.metadata}, of all topics.
         def metadata(timeout_ms) = @native.with_inner { |handle| Librdkafka.metadata(handle, timeout_ms) }
 
+        # Blocks for a broker's answer.
+        # @return [Integer, nil] the id of a broker, the controller where that is one; nil: none answers
+        def broker_id(timeout_ms)
+          id = @native.with_inner { |handle| Librdkafka.rd_kafka_controllerid(handle, timeout_ms) }
+          id unless id.negative?
+        end
+
         # Does not wait for an answer. The settings are the topic's.
         def create_topic(name, partitions, settings = {}) = @client.create_topic(name, partitions, BROKERS_DEFAULT, settings)
 

@@ -11,7 +11,11 @@ module Guildhall
         # committed offset and the end, in which marks of transactions count like messages, but 0 where there is no message
         # among them; seconds: the age of the first message that is not committed, 0.0 where there is none, nil where it could
         # not be read in time.
-        Row = Data.define(:group, :topic, :partition, :committed, :end_offset, :messages, :seconds)
+        Row = Data.define(:group, :topic, :partition, :committed, :end_offset, :messages, :seconds) do
+          # @return [Boolean] whether the committed offset is none that the partition has: it was recreated, or somebody has committed, or
+          #   has sought, too far
+          def beyond_end? = !committed.nil? && committed > end_offset
+        end
 
         # The first message of each partition is read and nothing more, or its end where there is none.
         SETTINGS = {"queued.min.messages": 1, "fetch.message.max.bytes": 1_000}.freeze

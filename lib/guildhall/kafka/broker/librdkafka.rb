@@ -43,6 +43,7 @@ module Guildhall
         attach_function :rd_kafka_commit_queue, %i[pointer pointer pointer pointer pointer], :int
         attach_function :rd_kafka_consumer_close_queue, %i[pointer pointer], :pointer
         attach_function :rd_kafka_consumer_closed, %i[pointer], :int
+        attach_function :rd_kafka_controllerid, %i[pointer int], :int32, blocking: true
         attach_function :rd_kafka_fatal_error, %i[pointer pointer size_t], :int
         attach_function :rd_kafka_set_log_level, %i[pointer int], :void
         attach_function :rd_kafka_conf_properties_show, %i[pointer], :void

@@ -110,7 +110,7 @@ module Guildhall
         def auto_created?
           return @auto_created if defined?(@auto_created)
 
-          broker = @described.each_value.flat_map { |topic| topic[:partitions] }.filter_map { |one| one[:leader]&.fetch(:id) }.first
+          broker = @admin.broker_id(SLICE_MS) # not a topic's leader: at the first start there may be no topic
           value = broker && setting(BROKER, broker.to_s, AUTO_CREATE)
           @auto_created = value && value == "true"
         end

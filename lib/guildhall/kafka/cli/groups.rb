@@ -33,7 +33,8 @@ module Guildhall
         HEADINGS = %w[GROUP TOPIC PARTITION COMMITTED END MESSAGES SECONDS].freeze
         NOTES = <<~TEXT
           SECONDS: the age of the oldest message that is not committed. MESSAGES is 0 if only control records of
-          transactions follow the committed offset; between messages they are counted.
+          transactions follow the committed offset; between messages they are counted. COMMITTED with an exclamation mark
+          lies beyond the END: the group will begin anew, as auto.offset.reset says.
         TEXT
 
         # (see Guildhall::CLI::Command.summary)
@@ -44,10 +45,10 @@ module Guildhall
         def ask(**selection) = Kafka.application.lag(**selection)
 
         def cells(row)
-          [row.group, row.topic, row.partition, row.committed, row.end_offset, row.messages, seconds(row)]
+          [row.group, row.topic, row.partition, "#{row.committed}#{"!" if row.beyond_end?}", row.end_offset, row.messages, seconds(row)]
         end
 
-        def data(row) = row.to_h.transform_keys(&:to_s)
+        def data(row) = {**row.to_h.transform_keys(&:to_s), "beyond_end" => row.beyond_end?}
       end
 
       # `guildhall keys`: the keys that wait because a message of theirs has failed.

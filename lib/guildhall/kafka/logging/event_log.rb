@@ -94,7 +94,8 @@ module Guildhall
             "#{topic}/#{number} reads on at #{to} instead of #{from}: #{(to - from).abs} offsets are #{to > from ? "skipped" : "repeated"}"
           end
           moves << "and #{partitions.size - MAX_PARTITIONS} more partitions" if partitions.size > MAX_PARTITIONS
-          "group #{group}: the next offset does not exist any more (deleted by the topic's retention, or the topic is a new one): " \
+          "group #{group}: the next offset does not exist any more (deleted by the topic's retention, the topic is a new one, or an " \
+            "offset beyond its end was committed): " \
             "#{moves.join("; ")}"
         end
 

@@ -142,6 +142,9 @@ module Guildhall
           mark_up_to(offset, batch, metadata)
         end
 
+        # @return [Integer, nil] the offset behind the batch; between two batches that of the message read next, nil before the first
+        def next_offset = @messages&.batch&.end_offset || @progress.read_to
+
         # Commits what was marked. Blocks for the broker's answer. In a transaction: nothing, that commits it.
         # @return [Boolean] false when the partition is no longer ours
         def commit

@@ -18,9 +18,8 @@ module Guildhall
         end
 
         # Once for a batch, or for what was left of it, and not for each call of `consume`: what follows each call belongs in
-        # {ConsumerCall}. In order {Run} publishes it after a call that has returned; with virtual partitions, also by key, once after all
-        # calls that the batch is dealt out in, if one of them has returned. {KeyRetries} publishes it for each message of a parked key
-        # that is done.
+        # {ConsumerCall}. {Run} publishes it where messages are done after a call, in order, or after all calls that a batch is dealt out
+        # in. {KeyRetries} publishes it for each message of a parked key that is done.
         # @param messages [Messages] that were consumed
         # @param began [Float] when, of the {Clock}
         # @param size [Integer] how many of them are done

@@ -90,7 +90,7 @@ module Guildhall
         # Called by {Work}, by the runner whose unit is the last to end.
         # @!visibility private
         def work_ended(work)
-          @reports.consumed(work.messages, work.began, work.size, again: !work.error.nil?) if work.size.positive?
+          report_done(work.messages, work.began, work.error)
           return finish(work.batch) if work.parking?
 
           conclude(work.batch, work.messages, work.error, together: work.messages.size > 1)
@@ -183,11 +183,9 @@ module Guildhall
           batch = messages.batch
           began = Clock.now
           in_order.consume(messages) do |result|
-            if result.error then report(result.error, messages)
-            else
-              @reports.consumed(messages, began)
-              complete(batch, messages) if result.whole
-            end
+            report(result.error, messages) if result.error
+            complete(batch, messages) if result.whole
+            report_done(messages, began, result.error)
             conclude(batch, messages, result.error)
           end
           nil
@@ -195,6 +193,14 @@ module Guildhall
 
         def complete(batch, messages)
           @progress.complete(@unfinished ? batch.offset_after(messages.last_offset) : batch.end_offset, batch.generation)
+        end
+
+        # Whatever the calls have come to: a consumer may have marked messages before it raised. Of messages that a seek has made void it is
+        # not known which were done: all of them, if it has not raised.
+        def report_done(messages, began, error)
+          left = @progress.pending(messages.batch)
+          undone = left ? left.count { |index| messages.batch.records[index].offset <= messages.last_offset } : (error ? messages.size : 0)
+          @reports.consumed(messages, began, messages.size - undone, again: !!left&.any?) if undone < messages.size
         end
 
         # All calls of `consume` with a batch, or with what was left of it, have ended.

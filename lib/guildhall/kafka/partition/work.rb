@@ -14,8 +14,6 @@ module Guildhall
         attr_reader :began
         # @return [Exception, nil] the first that a consumer raised
         attr_reader :error
-        # @return [Integer] how many messages `consume` has returned for
-        attr_reader :size
 
         def initialize(run, messages, partition)
           @run = run
@@ -24,7 +22,6 @@ module Guildhall
           @progress = partition.progress
           @lock = Mutex.new
           @began = @error = nil
-          @size = 0
         end
 
         # Hands units to the runners. Does not block.
@@ -49,9 +46,8 @@ module Guildhall
           if result.error
             @lock.synchronize { @error ||= result.error }
             @run.call_failed(result)
-          else
-            @lock.synchronize { @size += result.messages.size }
-            @progress.complete_each(batch.generation) { result.messages.next_steps } if result.whole
+          elsif result.whole
+            @progress.complete_each(batch.generation) { result.messages.next_steps }
           end
         end
 

@@ -39,7 +39,7 @@ module Guildhall
         CLOSE_GRACE_SECONDS = 0.5
         # How the names of the gems' threads begin that call back.
         CALLING_BACK = %w[waterdrop.poller# rdkafka.native_kafka#].freeze
-        private_constant :SHARED, :MAX_MESSAGE_BYTES, :DEFAULTS, :IDEMPOTENCE, :CONFLICTS, :CLOSE_GRACE_SECONDS, :CALLING_BACK
+        private_constant :SHARED, :DEFAULTS, :IDEMPOTENCE, :CONFLICTS, :CLOSE_GRACE_SECONDS, :CALLING_BACK
 
         # Extends waterdrop's producer: the errors of its methods say what to do.
         module ExplainedErrors

@@ -27,17 +27,30 @@ module Guildhall
 
         # Wrong arguments of our methods are noted like any other mistake, and the rest of the block is not evaluated. Any other error is
         # the application's, and is raised.
+        # @raise [ConfigurationError] where the error says that the code is wrong
         def apply(block)
           instance_eval(&block)
-        rescue ::ArgumentError => error
+        rescue NameError, TypeError, ::ArgumentError => error
           place = error.backtrace_locations&.first
-          raise unless place && own?(place)
+          raise wrong_code(error) unless place && own?(place)
 
           @incomplete = true
-          report("#{place.base_label}: #{error.message}")
+          report("#{place.base_label}: #{keywords_only(place.base_label.to_sym) || error.message}")
         end
 
         private
+
+        # @return [Exception] which says where in the application's code it was raised
+        def wrong_code(error)
+          return error if error.is_a?(ConfigurationError) || error.is_a?(UnknownSettingError)
+
+          file_and_line = Logging::ApplicationFrame.of(error).to_s[/\A.+?:\d+/]
+          ConfigurationError.new("#{[@place, *file_and_line].join(": ")}: #{error.message} (#{error.class})")
+        end
+
+        # @param name [Symbol] of a method that the block may call
+        # @return [String, nil] what is wrong with other arguments, of a method that takes keywords only
+        def keywords_only(_name) = nil
 
         # @return [Boolean] whether a method of this class was called with wrong arguments there
         def own?(place)

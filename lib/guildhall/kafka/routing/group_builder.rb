@@ -55,7 +55,12 @@ module Guildhall
           @defaults << block
         end
 
-        def topic(name, &block)
+        def topic(name, **settings, &block)
+          if settings.any?
+            return report("topic #{name.inspect} takes its settings in a block, not as keywords: " \
+                          "topic(#{name.inspect}) { #{settings.keys.first} … }")
+          end
+
           builder = TopicBuilder.new(name, @group, @problems)
           [*@defaults, *block].each { |settings| builder.apply(settings) }
           topic = builder.build

@@ -71,7 +71,10 @@ module Guildhall
         # @param active [Boolean] false: without one, also where `defaults` or `active_job_topic` would bring one
         # @param policy [Hash{Symbol=>Object}] the settings of {DeadLetterPolicy}
         def dead_letter_queue(active = true, **policy) # rubocop:disable Style/OptionalBooleanParameter -- false is all that it says
-          report("dead_letter_queue takes topic: and other keywords, or false, not #{active.inspect}") unless [true, false].include?(active)
+          unless [true, false].include?(active)
+            return report("dead_letter_queue takes topic: and other keywords, or false, not #{active.inspect}")
+          end
+
           @without_dead_letters = !active
           active ? super(**policy) : keep(:dead_letter_queue, nil)
         end
@@ -85,7 +88,7 @@ module Guildhall
         end
 
         # @param by [Symbol] :key
-        def ordering(by, **) = super(by:, **)
+        def ordering(by = nil, **) = super(by:, **)
 
         # @param settings [Hash{Symbol,String=>Object}] librdkafka's
         def kafka(settings)
@@ -114,6 +117,13 @@ module Guildhall
         end
 
         private
+
+        def keywords_only(name)
+          return unless method(name).parameters == [%i[keyrest given]]
+
+          names = KEYWORDS[name]&.map { |member| member.written.last } || (Topic.settings[name] || Filtering::BUILT_IN[name])&.parts&.names
+          "takes keywords only: #{names.map { |one| "#{one}:" }.join(", ")}" if names
+        end
 
         def keep(name, value)
           parts = Topic.settings[name].rule if Topic.settings[name].parts && value

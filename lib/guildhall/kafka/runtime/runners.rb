@@ -116,7 +116,7 @@ module Guildhall
         end
 
         def run(job)
-          ErrorBoundary.contain(->(error) { @on_error&.call(error) }) { job.run }
+          ErrorBoundary.contain(->(error) { @on_error&.call(error) unless @given_up }) { job.run } # its consumer has reported being ended
         ensure
           @lock.synchronize { @busy -= 1 }
         end

@@ -126,12 +126,21 @@ module Guildhall
 
           # Dead letters come here: see {DeadLetterQueue::Dispatcher}.
           def produce(label: nil, **message) = keep({**message, headers: Producing::Wire.plain(message[:headers])}, @dead_letters)
-          def produce_async(message) = keep(@steps.reduce(Producing::Wire.thaw(message)) { |made, step| step.call(made) }, @produced)
+          # @raise [WaterDrop::Errors::MessageInvalidError] as waterdrop, where the gem is there
+          def produce_async(message) = keep(valid(@steps.reduce(Producing::Wire.thaw(message)) { |made, step| step.call(made) }), @produced)
           def produce_many_async(messages) = messages.map { |message| produce_async(message) }
           alias produce_sync produce_async
           alias produce_many_sync produce_many_async
 
           private
+
+          def valid(message)
+            if Producing::Producer.load && defined?(WaterDrop::Contracts::Message)
+              @contract ||= WaterDrop::Contracts::Message.new(max_payload_size: Producing::Producer::MAX_MESSAGE_BYTES)
+              @contract.validate!(Producing::Wire.pack(message), WaterDrop::Errors::MessageInvalidError)
+            end
+            message
+          end
 
           def keep(message, list)
             list << message

@@ -55,6 +55,7 @@ class KafkaLagTest < GuildhallTest
     assert_equal [2, 3, 1], rows.first.to_h.values_at(:committed, :end_offset, :messages)
     commit(3)
     assert_equal [3, 3, 0, 0.0], rows.first.to_h.values_at(:committed, :end_offset, :messages, :seconds)
+    assert_equal [false, true], [rows.first, rows.first.with(committed: 4)].map(&:beyond_end?)
   end
 
   def test_where_no_topic_matches_there_are_no_rows

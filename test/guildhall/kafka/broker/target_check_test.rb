@@ -42,6 +42,7 @@ class KafkaTargetCheckTest < GuildhallTest
       Handle.new(Resources.new([Resource.new([Setting.new("other", "1"), Setting.new(*value)])]))
     end
 
+    def broker_id(_timeout_ms) = 7
     def close = @closed = true
   end
 
@@ -74,6 +75,7 @@ class KafkaTargetCheckTest < GuildhallTest
     assert_equal({"orders.dead" => "topic orders.dead does not exist: create it, the brokers create none (auto.create.topics.enable)"}, problems({}))
     assert_equal({"orders.dead" => "topic orders.dead does not exist: create it (or let the brokers: auto.create.topics.enable is not known)"}, problems({}, auto_create: nil))
     assert_empty problems({}, auto_create: "true")
+    assert_empty problems({"orders" => {error: UNKNOWN_TOPIC}}, auto_create: "true"), "there is no topic yet whose leader could be asked"
   end
 
   def test_a_topic_that_may_not_be_written_to

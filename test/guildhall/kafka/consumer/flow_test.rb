@@ -14,6 +14,7 @@ class KafkaConsumerFlowTest < GuildhallTest
     end
 
     def pause(seconds) = @asked << [:pause, seconds]
+    def next_offset = 100
     def seek(where) = @asked << [:seek, where]
   end
 
@@ -36,6 +37,16 @@ class KafkaConsumerFlowTest < GuildhallTest
     [-1, "5", Float::NAN].each { |seconds| assert_raises(Guildhall::ArgumentError) { @consumer.pause(nil, seconds) } }
     assert_raises(Guildhall::ArgumentError) { @consumer.pause(nil, 5, false) }
     assert_empty @call.asked
+  end
+
+  # Seconds that were meant as such committed an offset beyond the partition's end, and paused it for ever.
+  def test_a_pause_that_would_skip_messages_is_refused_and_does_not_move_anything
+    error = assert_raises(Guildhall::ArgumentError) { @consumer.pause(10_000) }
+    assert_match(/\Apause\(10000\) would skip the messages from offset 100 on: .* pause\(nil, 30\)/, error.message)
+    assert_raises(Guildhall::ArgumentError) { @consumer.pause(101, 30) }
+    assert_empty @call.asked
+    @consumer.pause(100, 30)
+    assert_equal [[:seek, 100], [:pause, 30]], @call.asked
   end
 
   def test_seeks_that_mean_the_same_in_karafka

@@ -137,7 +137,7 @@ class KafkaLoggingEventLogTest < GuildhallTest
                   "INFO  group g: nothing is committed for orders/4: begins at the beginning, with 1 message (auto.offset.reset earliest)",
                   "INFO  group g: nothing is committed for orders/4: begins at the end, and skips 1 message (auto.offset.reset latest), unless " \
                   "its consumer's `initialized` seeks",
-                  "WARN  group g: the next offset does not exist any more (deleted by the topic's retention, or the topic is a new one): " \
+                  "WARN  group g: the next offset does not exist any more (deleted by the topic's retention, the topic is a new one, or an offset beyond its end was committed): " \
                   "orders/0 reads on at 150 instead of 100: 50 offsets are skipped; orders/3 reads on at 4 instead of 9: 5 offsets are repeated"],
       lines.first(4).map { |line| line.chomp.split(" ", 2).last }
     assert_match(%r{orders/4 reads on at 5 instead of 0: 5 offsets are skipped; and 5 more partitions$}, lines[4])

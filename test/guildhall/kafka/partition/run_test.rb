@@ -37,6 +37,36 @@ class KafkaRunTest < GuildhallTest
     assert_equal [[:consume], 7, 1], [Noting::CALLS, @kafka.committed, @partition.attempt]
   end
 
+  # A consumer that had marked 490 of 500 messages before it raised was counted as one of 10.
+  def test_messages_that_were_marked_before_the_error_are_counted_once
+    calls = 0
+    consumer = Class.new(Guildhall::Kafka::Consumer) do
+      define_method(:consume) do
+        messages.each_marking { |message| raise "once" if message.offset == 8 && (calls += 1) == 1 }
+      end
+    end
+    kafka = KafkaPartition.new(consumer)
+    kafka.deliver(0...10).work
+    assert_equal [[8, 8, 0], [2, 10, 10]], consumed(kafka)
+  end
+
+  def consumed(kafka)
+    kafka.application.events.filter_map { |event, payload| payload.values_at(:size, :read, :bytes) if event == "consumer.consumed" }
+  end
+
+  # What a call left is delivered, and counted, again.
+  def test_messages_that_a_call_leaves_are_counted_once
+    consumer = Class.new(Guildhall::Kafka::Consumer) do
+      def consume
+        mark_as_consumed(messages.first)
+        redeliver_unmarked
+      end
+    end
+    kafka = KafkaPartition.new(consumer)
+    kafka.deliver(0...3).work
+    assert_equal [1, 1, 1], consumed(kafka).map(&:first)
+  end
+
   def test_an_error_is_reported_with_the_partition_and_the_messages
     Noting::FAILING << :consume
     kafka = KafkaPartition.new(Noting, pause_timeout: 60, pause_max_timeout: 60)

@@ -2,6 +2,7 @@
 
 require "test_helper"
 require "guildhall/kafka"
+require "guildhall/cli"
 require "json"
 require "psych"
 
@@ -107,6 +108,41 @@ class KafkaRoutingChecksTest < GuildhallTest
   def test_transactional_needs_an_idempotent_producer
     @application.config.producer = {acks: 1}
     assert_match(/\Aproducer, for transactional topics: .*acks/, errors { transactional }.first)
+  end
+
+  def test_a_mistake_is_one_error_that_says_what_is_taken
+    {proc { throttle 5, 10 } => "throttle: takes keywords only: limit:, per:", proc { deserializing :lazy } => "deserializing: takes keywords only: parallel:, lazy:",
+     proc { retries 3 } => "retries: takes keywords only: pause_timeout:, pause_max_timeout:, non_retryable:, transient:, contention_limit:",
+     proc { ordering } => "ordering by must be :key, not nil",
+     proc { dead_letter_queue "h.dead" } => 'dead_letter_queue takes topic: and other keywords, or false, not "h.dead"'}
+      .each do |block, text|
+        setup
+        assert_equal [text], errors(&block)
+      end
+    setup
+    assert_equal ['routes: topic "a" takes its settings in a block, not as keywords: topic("a") { consumer … }'], problems { topic "a", consumer: Handles }
+  end
+
+  # Such an error was raised as it was, with the frames of the framework, and without the topic.
+  def test_wrong_code_in_a_block_is_an_error_of_the_configuration_with_its_place
+    {proc { consumer Missing } => /uninitialized constant .*Missing \(NameError\)/,
+     proc { deserializer Guildhall::JSON.lazzy } => /undefined method 'lazzy' for .* \(NoMethodError\)/,
+     proc { max_messages Integer("five") } => /invalid value for Integer\(\): "five" \(ArgumentError\)/,
+     proc { max_messages 5 + nil } => /nil can't be coerced into Integer \(TypeError\)/,
+     proc { deserializer Guildhall::Schema.new({}, typo: 1).validator } => /typo/}
+      .each do |block, text|
+        setup
+        @application.routes.draw { topic("i", &block) }
+        error = assert_raises(Guildhall::ConfigurationError) { @application.validate! }
+        assert_match(/\Atopic "i": #{Regexp.escape(__FILE__)}:#{block.source_location[1]}: /, error.message)
+        assert_match text, error.message
+        assert_equal 78, Guildhall::CLI.status(error)
+      end
+  end
+
+  def test_other_errors_of_a_block_are_raised
+    @application.routes.draw { topic("i") { deserializer File.read("/missing") } }
+    assert_raises(Errno::ENOENT) { @application.validate! }
   end
 
   def problems(&)

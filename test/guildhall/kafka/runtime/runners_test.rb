@@ -120,5 +120,6 @@ class KafkaRunnersTest < GuildhallTest
     @runners.push(Job.new(-> { sleep }))
     eventually { @runners.busy == 1 }
     refute @runners.close(now + 0.05)
+    assert_empty @errors, "its consumer has reported that"
   end
 end

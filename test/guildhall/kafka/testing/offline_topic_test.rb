@@ -54,6 +54,17 @@ class OfflineTopicTest < GuildhallTest
     end
   end
 
+  # The double took any message.
+  def test_what_the_producer_refuses_is_refused_here_too
+    {{topc: "nope", payload: "x"} => /topic/, {topic: "no good", payload: "x"} => /topic/, {topic: "t", payload: "x", key: 5} => /key/}.each do |message, text|
+      error = assert_raises(WaterDrop::Errors::MessageInvalidError) { Guildhall::Kafka::Testing::Offline::Producer.new([]).produce_async(message) }
+      assert_match text, error.message
+    end
+    producer = Guildhall::Kafka::Testing::Offline::Producer.new([])
+    producer.produce_sync(topic: "t", payload: nil, key: "", headers: {"none" => nil})
+    assert_equal [{topic: "t", payload: nil, key: "", headers: {"none" => nil}}], producer.produced
+  end
+
   def test_consumes_as_the_route_says
     topic = topic("orders").deliver({"id" => 1}, '{"id": 2}', nil.to_s, key: "k")
 

@@ -18,6 +18,7 @@ module Guildhall
             options.on("--partition N", Integer, "only this partition of it")
             options.on("--offsets RANGE", "only these: 7, 7..12, 7.. or ..12, by their offsets in the dead letter topic")
             options.on("--source TOPIC", "only dead letters from this topic")
+            options.on("--group NAME", "only dead letters of this consumer group")
             options.on("--error CLASS", "only dead letters with this error class")
           end
 
@@ -88,11 +89,11 @@ module Guildhall
             match[:dots] ? numbers : [numbers.first, numbers.first]
           end
 
-          def filtered? = !!(@options[:source] || @options[:error])
+          def filtered? = !!(@options[:source] || @options[:group] || @options[:error])
 
           def wanted?(dead_letter)
-            (@options[:source].nil? || dead_letter.source_topic == @options[:source]) &&
-              (@options[:error].nil? || dead_letter.error_class == @options[:error])
+            {source: dead_letter.source_topic, group: dead_letter.source_group, error: dead_letter.error_class}
+              .all? { |name, value| @options[name].nil? || @options[name] == value }
           end
         end
       end

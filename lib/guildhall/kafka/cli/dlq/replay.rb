@@ -17,8 +17,8 @@ module Guildhall
 
             How far --all and --rest have come is kept at the broker (as an offset of the group GROUP_ID.replay) after each
             hundred dead letters, which were confirmed by then: interrupted (Ctrl-C ends the hundred at hand first) or killed,
-            --rest goes on there, and at most a hundred are replayed twice. With --source, --error or --offsets nothing is
-            kept.
+            --rest goes on there, and at most a hundred are replayed twice. With --source, --group, --error or --offsets
+            nothing is kept. Every consumer group of the topic consumes what is replayed, also those that had handled it.
           TEXT
 
           # (see Guildhall::CLI::Command.summary)
@@ -65,7 +65,7 @@ module Guildhall
             return ranges unless @options[:rest]
 
             replayed = dead_letters.replayed
-            unless replayed.values.any?
+            unless replayed.values.any? || ranges.values.all?(&:none?)
               raise Guildhall::ArgumentError, "nothing of #{dead_letters.name} was replayed yet, or so long ago that the broker has " \
                                               "forgotten: use --all or --offsets"
             end
