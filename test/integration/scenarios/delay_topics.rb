@@ -65,7 +65,7 @@ Scenario.run do
   check(late.min >= -0.002, "one came #{-late.min} s too early")
   # A machine that is busy with other things delays whatever waits.
   notes << "at most #{late.max.round(2)} s late"
-  check(late.sort[late.size / 2] < 1.5, "half of them came more than #{late.sort[late.size / 2].round(2)} s late")
+  check(late.sort[late.size / 2] < 3, "half of them came more than #{late.sort[late.size / 2].round(2)} s late")
   Guildhall::Kafka.producer.produce_later(at: Time.now - 5, topic: name, key: "k#{half}", payload: {"i" => half, "due" => Time.now.to_f}, headers: {"h" => half.to_s})
   account.produced(0, 1)
   eventually_complete("what is past is sent at once")
