@@ -99,7 +99,8 @@ class Scenario
   # for that are let go one by one.
   # @param messages [Enumerable<Hash>] payload:, key:, partition:, headers:
   def produce(name, messages)
-    client(:producer, "linger.ms": 5_000, "message.max.bytes": 10_000_000, **(@embedded ? COMPACT : {})) do |producer|
+    limits = {"linger.ms": 5_000, "message.max.bytes": 10_000_000, "queue.buffering.max.messages": 1_000_000}
+    client(:producer, **limits, **(@embedded ? COMPACT : {})) do |producer|
       partitions = producer.partition_count(name)
       handles = messages.map { |message| producer.produce(topic: name, **message) }
       producer.flush(30_000)
