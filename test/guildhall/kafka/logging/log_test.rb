@@ -27,6 +27,8 @@ class KafkaLoggingLogTest < GuildhallTest
     assert_match(/WARN -- : late\n\z/, labelled(nil))
   end
 
+  LOGGING = ->(number) { Guildhall.logger.info("worker #{number}") }
+
   # Of a consumer in a runner's thread, and of a deserializer on a worker.
   def test_code_of_the_application_logs_to_the_same_place
     out = StringIO.new
@@ -35,7 +37,7 @@ class KafkaLoggingLogTest < GuildhallTest
     runners = Guildhall::Kafka::Runtime::Runners.new(1, logger: application.log_target)
     runners.push(Struct.new(:run).new.tap { |job| job.define_singleton_method(:run) { Guildhall.logger.warn("consumer") } })
     runners.close(Guildhall::Clock.now + 5)
-    application.pool.map([1], parallel: true) { |number| Guildhall.logger.info("worker #{number}") }
+    application.pool.map([1], LOGGING, parallel: true)
     application.pool.shutdown
     assert_equal ["WARN  consumer", "INFO  worker 1"], out.string.lines.map { |line| line.chomp.split("Z ").last }
   end
