@@ -57,7 +57,7 @@ class KafkaRegistryTest < GuildhallTest
     @server = RegistryServer.new
   end
 
-  # It is asked for once, however often messages are tried; those before it do not wait.
+  # It is asked for now and then, however often messages are tried; those before it do not wait. A busy machine takes longer for the tries.
   def test_an_id_that_the_registry_does_not_know_is_waited_for
     %i[eager lazy json].each do |way|
       @seen.clear
@@ -67,12 +67,13 @@ class KafkaRegistryTest < GuildhallTest
       kafka.deliver(0...4) { |offset| text(offset == 2 ? 9 : 1, offset, way) }.work(100)
       assert_equal [%w[0 1], [], 2], [@seen, kafka.dead, kafka.committed], way
       assert_operator kafka.errors.size, :>=, 10
-      assert_equal 1, @server.requests.count("GET /schemas/ids/9")
+      asked = @server.requests.count("GET /schemas/ids/9")
+      assert_includes 1..(kafka.errors.size / 5), asked
       assert_match(/the registry does not know schema 9 yet \(it is asked again\)/, kafka.errors.last.message)
       @server.add(9, way == :json ? '{"type":"string"}' : '"string"', schemaType: way == :json ? "JSON" : "AVRO")
       eventually { kafka.work(10) && @seen.size == 4 }
       assert_equal [%w[0 1 2 3], [], 4], [@seen, kafka.dead, kafka.committed], way
-      assert_equal 2, @server.requests.count("GET /schemas/ids/9")
+      assert_operator @server.requests.count("GET /schemas/ids/9"), :>, asked
     end
   end
 
