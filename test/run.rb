@@ -15,7 +15,7 @@ parser = OptionParser.new do |options|
   options.on("--integration", "only the integration scenarios (a process each, on a broker)") { chosen[:integration] = true }
   options.on("--stress", "only the stress tests: minutes of it") { chosen[:stress] = true }
   options.on("--sanitize", "with the extensions built for AddressSanitizer and UndefinedBehaviorSanitizer") { nil }
-  options.on("-j", "--processes N", Integer, "so many test classes at the same time at most; 1: all in this process") { |count| chosen[:processes] = count }
+  options.on("-j", "--processes N", Integer, "at most N test classes at the same time; 1: all in this process") { |count| chosen[:processes] = count }
   options.on("--coverage", "write down which lines of lib each test file runs, for bin/rake tests:table") { chosen[:coverage] = true }
   options.on("--seed N", Integer, "the order of an earlier run") { |seed| chosen[:seed] = seed }
   options.on("-v", "--verbose", "name each test as it runs, and show the warnings of other gems") { chosen[:verbose] = true }

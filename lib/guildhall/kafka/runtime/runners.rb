@@ -13,7 +13,7 @@ module Guildhall
         private_constant :TIME_SLICE_SECONDS, :KILL_SECONDS
 
         # @param count [Integer] threads
-        # @param logger [Logger, nil] what `Guildhall.logger` is for what they run; nil: standard error
+        # @param logger [Logger, nil] `Guildhall.logger` of the code that these threads run; nil: one that writes to standard error
         # @yieldparam error [Exception] what a `run` raised: it should not
         def initialize(count, logger: nil, &on_error)
           @jobs = []
