@@ -2,8 +2,15 @@
 
 module Guildhall
   class Doctor
-    # A process of its own for what may crash or hang. What it writes is read here; what it prints, and says on its way down, is not shown.
+    # A process of its own for what may crash or hang. What it writes is read here; what it prints is not shown.
     class Child
+      # The first lines of the report that Ruby prints when it crashes. It can hang while it writes the rest: it allocates memory, and a
+      # thread that crashed inside malloc still holds malloc's lock.
+      CRASH_REPORT = /\[BUG\] (.+)\nruby \d/
+      REPORTING = 1 # second that Ruby has to end after these lines
+      LINES = 4_096 # bytes that these lines have at most
+      private_constant :CRASH_REPORT, :REPORTING, :LINES
+
       # @return [String] what it wrote
       attr_reader :output
 
@@ -14,19 +21,21 @@ module Guildhall
         Guildhall.before_fork if RUBY_VERSION < "4" && Guildhall.respond_to?(:before_fork)
         @output = +"".b
         @late = true
-        reader, writer = IO.pipe(binmode: true)
-        pid = fork { Child.work(reader, writer, &work) }
-        writer.close
-        @late = !read(reader, Clock.now + seconds)
+        (reader, writer), (errors, stderr) = Array.new(2) { IO.pipe(binmode: true) }
+        pid = fork { Child.work(writer, stderr, &work) }
+        [writer, stderr].each(&:close)
+        @late = !read(reader, errors, Clock.now + seconds)
       ensure # also when this is interrupted
-        reader&.close
+        [reader, writer, errors, stderr].each { |io| io&.close }
         Process.kill(:KILL, pid) if pid && @late
         @status = Process.wait2(pid).last if pid
       end
 
-      # @return [String, nil] "SIGSEGV"; nil: it has ended by itself
+      # @return [String, nil] "SIGSEGV"; where Ruby hung while it reported the crash, the report's first words; nil: no crash
       def crash
-        "SIG#{Signal.signame(@status.termsig)}" if @status.signaled? && !@late
+        return @reported if @late
+
+        "SIG#{Signal.signame(@status.termsig)}" if @status.signaled?
       end
 
       # @return [Integer, nil] the exit status with which the work has ended the process; nil: it has not
@@ -36,9 +45,9 @@ module Guildhall
       def late? = @late
 
       # @api private
-      def self.work(reader, writer)
-        reader.close
-        [$stdout, $stderr].each { |io| io.reopen(File::NULL, "w") }
+      def self.work(writer, stderr)
+        $stdout.reopen(File::NULL, "w")
+        $stderr.reopen(stderr)
         Warning[:experimental] = false
         done = false
         yield writer
@@ -51,14 +60,27 @@ module Guildhall
       private
 
       # @return [Boolean] whether it has come to its end
-      def read(reader, limit)
-        while reader.wait_readable(Clock.left(limit))
-          chunk = reader.read_nonblock(65_536, exception: false)
-          return true if chunk.nil?
+      def read(output, errors, limit)
+        printed = +"".b
+        open = [output, errors]
+        while open.include?(output)
+          ready, = IO.select(open, nil, nil, Clock.left(limit))
+          return false unless ready
 
-          @output << chunk if chunk.is_a?(String)
+          ready.each { |io| append(io, io == output ? @output : printed) or open.delete(io) }
+          @reported ||= printed[CRASH_REPORT, 1]
+          limit = [limit, Clock.now + REPORTING].min if @reported
+          printed.replace(printed.byteslice(-LINES, LINES) || printed)
         end
-        false
+        true
+      end
+
+      # @return [String, nil] the text; nil: there is no more to read
+      def append(io, text)
+        chunk = io.read_nonblock(65_536, exception: false)
+        return text if chunk == :wait_readable
+
+        text << chunk if chunk
       end
     end
   end
