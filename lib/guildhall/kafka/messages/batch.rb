@@ -37,7 +37,7 @@ module Guildhall
           @read_at = read_at
           @end_offset = end_offset || (records.last.offset + 1)
           @kept = kept
-          @followings = @postponed_until = nil
+          @postponed_until = nil
           @filtered = false
         end
 
@@ -45,7 +45,10 @@ module Guildhall
 
         # The indexes of the records that were not left out. Where payloads can be left out, blocks until all are decoded.
         def kept
-          @kept ||= @results.filtering? ? undropped : (0...@records.size).to_a
+          @kept ||= begin
+            @results.wait if @results.filtering?
+            undropped((0...@records.size).to_a)
+          end
         end
 
         # How many were left out.
@@ -54,7 +57,6 @@ module Guildhall
         # Leaves out more records: those that a filter has rejected.
         def reject(indexes)
           @kept = kept - indexes
-          @followings = nil
         end
 
         # The filters have decided about all of its records.
@@ -87,10 +89,7 @@ module Guildhall
         # whose registry did not answer, say) may be there now.
         def decode_again
           @results.again
-          return unless @results.filtering?
-
-          @kept = kept.reject { |index| DROPPED.equal?(@results[index]) }
-          @followings = nil
+          @kept = undropped(kept)
         end
 
         # @param call [#mark, nil] the call of `consume` that gets them
@@ -101,34 +100,25 @@ module Guildhall
         def offset_after(offset)
           return offset + 1 unless offset.between?(first_offset, end_offset - 1)
 
-          index = kept[position_after(offset)]
-          index ? @records[index].offset : end_offset
+          guess = offset - first_offset # most partitions have no gaps: then it is known without a search
+          guess = (@records.bsearch_index { |record| record.offset > offset } || @records.size) - 1 unless @records[guess]&.offset == offset
+          next_offset(guess)
         end
 
-        # @param index [Integer] of a record that was kept
+        # @param index [Integer] of a record
         # @return [Integer] the offset of the message after it, or where the batch ends
         def next_offset(index)
-          @followings ||= kept.zip([*kept.drop(1).map { |after| @records[after].offset }, end_offset]).to_h
-          @followings[index]
+          after = kept.size == @records.size ? index + 1 : kept.bsearch { |other| other > index }
+          record = @records[after] if after
+          record ? record.offset : end_offset
         end
 
         private
 
-        def undropped
-          @results.wait
-          (0...@records.size).reject { |index| DROPPED.equal?(@results[index]) }
-        end
+        def undropped(indexes) = @results.filtering? ? indexes.reject { |index| DROPPED.equal?(@results[index]) } : indexes
 
         def part(records, results, bytes, kept)
           self.class.new(records, results, @topic, bytes:, generation: @generation, read_at: @read_at, kept:)
-        end
-
-        # In {#kept}. Most partitions have no gaps: then it is known without a search.
-        def position_after(offset)
-          guess = offset - first_offset
-          return guess + 1 if kept.size == @records.size && @records[guess]&.offset == offset
-
-          kept.bsearch_index { |index| @records[index].offset > offset } || kept.size
         end
       end
     end

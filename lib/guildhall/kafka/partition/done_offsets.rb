@@ -8,18 +8,18 @@ module Guildhall
       class DoneOffsets
         # @return [Integer, nil] the first offset that is not done; nil: nothing is known yet
         attr_reader :position
+        # @return [Array<Range<Integer>>] what is done behind it, in order: no two of them touch
+        attr_reader :beyond
 
         def initialize
           @position = nil
-          @firsts = [] # of the ranges behind the position, in order: no two of them touch
-          @ends = []
+          @beyond = []
         end
 
         # @return [DoneOffsets] as far as this one, from where it goes its own way
         def initialize_copy(other)
           super
-          @firsts = @firsts.dup
-          @ends = @ends.dup
+          @beyond = @beyond.dup
         end
 
         # Everything before an offset is done.
@@ -32,9 +32,7 @@ module Guildhall
           true
         end
 
-        # Messages are done, whatever lies before them.
-        # @param first [Integer] the offset of the first of them
-        # @param next_offset [Integer] the offset of the message after them
+        # Messages are done, from an offset to before another, whatever lies before them.
         # @return [Boolean] whether that is news
         def add(first, next_offset)
           return false if covered?(first, next_offset)
@@ -46,46 +44,37 @@ module Guildhall
 
         def done?(offset) = covered?(offset, offset + 1)
 
-        # @return [Array<Array(Integer, Integer)>] what is done behind the position: the first offset of each range, and the one after it
-        def beyond = @firsts.zip(@ends)
-
         # @return [Integer] how many offsets behind the position are done
-        def size_beyond = @ends.sum - @firsts.sum
+        def size_beyond = @beyond.sum(&:size)
 
         # @return [Integer, nil] the offset behind everything that is done; nil: nothing is known yet
-        def reach = @ends.last || @position
+        def reach = @beyond.last&.end || @position
 
         # @return [Boolean] whether everything that is done lies before the position
-        def contiguous? = @firsts.empty?
+        def contiguous? = @beyond.empty?
 
         private
 
         def covered?(first, behind)
           return true if @position && behind <= @position
 
-          index = @ends.bsearch_index { |other| other >= behind }
-          !index.nil? && @firsts[index] <= first
+          range = @beyond.bsearch { |other| other.end >= behind }
+          !range.nil? && range.begin <= first
         end
 
         # Joined with those that it touches.
         def insert(first, behind)
-          from = @ends.bsearch_index { |other| other >= first } || @ends.size
-          to = @firsts.bsearch_index { |other| other > behind } || @firsts.size
+          from = @beyond.bsearch_index { |other| other.end >= first } || @beyond.size
+          to = @beyond.bsearch_index { |other| other.begin > behind } || @beyond.size
           if from < to
-            first = [first, @firsts[from]].min
-            behind = [behind, @ends[to - 1]].max
+            first = [first, @beyond[from].begin].min
+            behind = [behind, @beyond[to - 1].end].max
           end
-          @firsts[from, to - from] = [first]
-          @ends[from, to - from] = [behind]
+          @beyond[from, to - from] = [first...behind]
         end
 
         def hop
-          return unless @position
-
-          while @firsts.any? && @firsts.first <= @position
-            @firsts.shift
-            @position = [@position, @ends.shift].max
-          end
+          @position = [@position, @beyond.shift.end].max while @position && @beyond.any? && @beyond.first.begin <= @position
         end
       end
     end

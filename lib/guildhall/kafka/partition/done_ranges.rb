@@ -15,17 +15,13 @@ module Guildhall
         MAX_BYTES = 3_000
 
         # @param offset [Integer] the committed one
-        # @param done [Array<Array(Integer, Integer)>] ranges behind it, in order: first offset, and the one after the last
+        # @param done [Array<Range<Integer>>] what is done behind it, in order
         # @param metadata [String, nil] the user's own
         # @return [String, nil] nil when there is nothing to write
         def self.dump(offset, done, metadata = nil)
+          size = -1 # no comma before the first
           most = room(metadata)
-          text = parts(offset, done).each_with_object(+"") do |part, all|
-            part = ",#{part}" unless all.empty?
-            break all if all.bytesize + part.bytesize > most
-
-            all << part
-          end
+          text = parts(offset, done).take_while { |part| (size += part.bytesize + 1) <= most }.join(",")
           text.empty? ? metadata : "#{metadata}#{MARK}#{text}"
         end
 
@@ -53,9 +49,7 @@ module Guildhall
         def self.room(metadata) = MAX_BYTES - metadata.to_s.bytesize
 
         def self.parts(offset, done)
-          done.map do |first, behind|
-            "#{(first - offset).to_s(36)}.#{(behind - first).to_s(36)}".tap { offset = behind }
-          end
+          done.map { |range| "#{(range.begin - offset).to_s(36)}.#{range.size.to_s(36)}".tap { offset = range.end } }
         end
         private_class_method :room, :parts
       end

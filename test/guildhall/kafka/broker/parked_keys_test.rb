@@ -47,7 +47,7 @@ class KafkaBrokerParkedKeysTest < GuildhallTest
   def test_what_was_passed_over_is_listed_by_key
     produce("a", "b", "a", nil, "b", "a", nil)
     assert_empty rows, "nothing was committed"
-    commit(1, [[2, 3], [5, 6]])
+    commit(1, [2...3, 5...6])
     assert_equal [["g", "orders", 0, "b", 1, 2], ["g", "orders", 0, nil, 3, 1]], rows
     assert_operator @application.parked_keys.first.seconds, :>=, 0
     commit(4, [])
@@ -58,7 +58,7 @@ class KafkaBrokerParkedKeysTest < GuildhallTest
   def test_gaps_that_lie_far_apart
     distance = Guildhall::Kafka::Broker::ParkedKeys.const_get(:MAX_DISTANCE)
     keys = Guildhall::Kafka::Broker::ParkedKeys.new({}, @application.validate!)
-    metadata = Guildhall::Kafka::Partition::DoneRanges.dump(5, [[6, 10], [11, 20 + distance], [21 + distance, 30 + distance]])
+    metadata = Guildhall::Kafka::Partition::DoneRanges.dump(5, [6...10, 11...(20 + distance), (21 + distance)...(30 + distance)])
     ranges = []
     session = Object.new
     session.define_singleton_method(:each_record) { |_, _, range| ranges << range }
@@ -68,7 +68,7 @@ class KafkaBrokerParkedKeysTest < GuildhallTest
 
   def test_a_topic_with_an_error_leaves_the_others_alone
     produce("a", "b")
-    commit(0, [[1, 2]])
+    commit(0, [1...2])
     MockFaults.new(@broker).topic_error("others", 29)
     assert_equal [["g", "orders", 0, "a", 0, 1]], rows
     MockFaults.new(@broker).topic_error("orders", 5)

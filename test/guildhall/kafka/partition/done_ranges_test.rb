@@ -7,12 +7,12 @@ class KafkaDoneRangesTest < GuildhallTest
   R = Guildhall::Kafka::Partition::DoneRanges
 
   def test_what_was_written_is_read
-    text = R.dump(100, [[102, 105], [110, 111], [1_000_000, 1_000_001]], "mine")
+    text = R.dump(100, [102...105, 110...111, 1_000_000...1_000_001], "mine")
     assert text.start_with?("mine")
     assert_equal [102...105, 110...111, 1_000_000...1_000_001], R.load(100, text)
   end
 
-  def odd = (1..10_000).step(2).map { |offset| [offset, offset + 1] }
+  def odd = (1..10_000).step(2).map { |offset| offset...(offset + 1) }
 
   def test_nothing_is_added_where_there_is_nothing_to_say
     assert_nil R.dump(100, [])

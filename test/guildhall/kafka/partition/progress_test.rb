@@ -98,7 +98,7 @@ class KafkaProgressTest < GuildhallTest
 
   def test_what_the_group_has_committed_behind_its_offset_is_not_done_again
     progress = progress()
-    @client.kept = [5, Guildhall::Kafka::Partition::DoneRanges.dump(5, [[6, 8]])]
+    @client.kept = [5, Guildhall::Kafka::Partition::DoneRanges.dump(5, [6...8])]
     progress.recall
     assert_equal [0, 3], progress.pending(Batch.new([5, 6, 7, 8]))
     progress.complete_each(0) { [[5, 6]] }
@@ -107,7 +107,7 @@ class KafkaProgressTest < GuildhallTest
 
   def test_ranges_that_are_known_stay_until_they_are_read_again
     progress = progress()
-    @client.kept = [5, Guildhall::Kafka::Partition::DoneRanges.dump(5, [[6, 8], [100, 200]])]
+    @client.kept = [5, Guildhall::Kafka::Partition::DoneRanges.dump(5, [6...8, 100...200])]
     progress.recall
     progress.pending(Batch.new([5, 6, 7, 8]))
     progress.complete_each(0) { [[8, 9]] }
@@ -118,7 +118,7 @@ class KafkaProgressTest < GuildhallTest
   def test_a_gap_behind_what_was_done_before_a_restart_holds_nothing_up
     [false, true].each do |parking|
       progress = progress(parking:)
-      @client.kept = [5, Guildhall::Kafka::Partition::DoneRanges.dump(5, [[6, 7]])]
+      @client.kept = [5, Guildhall::Kafka::Partition::DoneRanges.dump(5, [6...7])]
       progress.recall
       assert_equal [0, 2], progress.pending(Batch.new([5, 6, 10]))
       progress.complete_each(0) { [[5, 6], [10, 11]] }
@@ -128,7 +128,7 @@ class KafkaProgressTest < GuildhallTest
 
   def test_that_a_batch_was_done_before_a_restart_is_committed
     progress = progress()
-    @client.kept = [5, Guildhall::Kafka::Partition::DoneRanges.dump(5, [[6, 7], [10, 11]])]
+    @client.kept = [5, Guildhall::Kafka::Partition::DoneRanges.dump(5, [6...7, 10...11])]
     progress.recall
     assert_empty progress.pending(Batch.new([6, 10]))
     progress.complete(11, 0)
@@ -137,7 +137,7 @@ class KafkaProgressTest < GuildhallTest
 
   def test_of_another_log_nothing_is_known
     progress = progress()
-    @client.kept = [5, Guildhall::Kafka::Partition::DoneRanges.dump(5, [[6, 8]])]
+    @client.kept = [5, Guildhall::Kafka::Partition::DoneRanges.dump(5, [6...8])]
     progress.recall
     assert_equal [0, 1, 2], progress.pending(Batch.new([0, 6, 7]))
   end
