@@ -28,7 +28,7 @@ module Guildhall
           found = new.empty? ? {} : Broker::Session.open(settings) { |session| first_offsets(session, new) }
           offsets = @topic.assigned.to_h { |number, _| [number, @reached[number] || found.fetch(number)] }
           partitions_assigned(offsets.keys.map { |number| [@topic.name, number] })
-          partitions.each { |partition| partition.begin_at(offsets.fetch(partition.number)) }
+          partitions.each { |partition| partition.progress.begin_at(offsets.fetch(partition.number)) }
           client.assign(@topic.name => offsets)
         end
 
@@ -44,7 +44,7 @@ module Guildhall
         def report_start(_pairs) = nil
 
         def commit_given_up(given_up, _deadline)
-          given_up.each { |partition| @reached[partition.number] = partition.next_offset || @reached[partition.number] }
+          given_up.each { |partition| @reached[partition.number] = partition.progress.next || @reached[partition.number] }
         end
       end
     end

@@ -42,7 +42,7 @@ module Guildhall
           measured = partitions.to_h { |partition| [partition, partition.measure_lag] }
           lags = measured.values.compact
           adapt(furthest(lags)) if @scaling && @listeners.reject(&:leaving?).all? { |listener| listener.answers.any? }
-          [lags, measured.select { |_, lag| lag.nil? }.keys.map(&:lag_place)].map { |list| list.map { |one| one.merge(group: @group) } }
+          [lags, measured.select { |_, lag| lag.nil? }.keys.map(&:place)].map { |list| list.map { |one| one.merge(group: @group) } }
         end
 
         # Finishes the work in progress, commits and leaves the group. Does not block.

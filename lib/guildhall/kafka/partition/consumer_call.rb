@@ -37,6 +37,7 @@ module Guildhall
           @partition = partition
           @progress = progress
           @shared = shared
+          @middleware = partition.runtime.config.middleware
           @consumer = @messages = @attempt = @transaction = nil
           @only_marks = @marked = false
           @sent = Hash.new(0) # how often this call has sent each message to a topic
@@ -73,10 +74,9 @@ module Guildhall
         # @param messages [Messages, Array<Message>, nil] with these
         # @return [Object] what the block returns
         def wrap(event, messages = @messages, &block)
-          chain = @partition.middleware
-          return block.call if chain.empty?
+          return block.call if @middleware.empty?
 
-          Middleware.call(chain, Middleware::Call.new(topic:, name:, partition: number, event:, messages:, attempt:), &block)
+          Middleware.call(@middleware, Middleware::Call.new(topic:, name:, partition: number, event:, messages:, attempt:), &block)
         end
 
         # Only what was marked is done when `consume` returns, unless the block comes to its end.
@@ -93,7 +93,7 @@ module Guildhall
         end
 
         # @return [WaterDrop::Producer, Producing::TransactionalProducer] of the transaction that is open, else the application's
-        def producer = @transaction&.producer || @partition.producer
+        def producer = @transaction&.producer || @partition.runtime.producer
 
         # Sends messages on to other topics. Blocks for some seconds at most.
         # @param records [Array] see {Outbox#forward}
@@ -166,7 +166,7 @@ module Guildhall
 
         # Where code is reloaded, an instance of the class as it is now.
         def present_consumer
-          klass = @partition.consumer_class
+          klass = @partition.runtime.consumer_class(topic.consumer)
           return @consumer if @consumer.instance_of?(klass)
 
           before = @consumer

@@ -18,14 +18,19 @@ module Guildhall
       #         ↓           ↓
       #     :leaving (:revoked or :shutdown) → :left
       class Inbox
+        # @return [Symbol, nil] :revoked or :shutdown, the first that was said; nil: it is not given up
+        attr_reader :leaving
+        # @return [#run] what runners run when parked keys are to be tried
+        attr_writer :key_retries
+
         # @param runners [Runtime::Runners]
         # @param job [#run] the partition: a runner calls it when there is work
         def initialize(backlog, timer, runners, job)
           @lock = Mutex.new
           @on_left = ConditionVariable.new
           @state = :assigned
-          @leaving = nil # :revoked or :shutdown; the first one holds
-          @pause = Pause.new(timer) { |reason, pause| resume(reason, pause) }
+          @leaving = nil
+          @pause = Pause.new(timer) { |reason, rest| resume(reason, rest) }
           @batches = backlog
           @events = []
           @runners = runners
@@ -36,11 +41,7 @@ module Guildhall
           @key_retry_wanted = false
           @key_retries = nil
           @sending = 0 # threads that send messages to other topics, for {Dispatches}
-          @open = true # whether messages are worked on: what state and pauses come to, see {#change}
         end
-
-        # @return [#run] what runners run when parked keys are to be tried
-        attr_writer :key_retries
 
         # Parked keys are due: one runner tries them, beside the one that works on batches, unless the user has paused the partition.
         def request_key_retry
@@ -58,9 +59,9 @@ module Guildhall
 
         # A thread of {Dispatches} sends messages to another topic (dead letters, what `pipe_to` sends). The partition is not left before
         # that thread has ended.
-        # @return [Boolean] false: it is given up, and they are not sent
+        # @return [Object, nil] nil: it is given up, and they are not sent
         def begin_sending
-          update { leaving? ? false : @sending += 1 } ? true : false
+          update { @sending += 1 unless leaving? }
         end
 
         # That thread has ended.
@@ -78,19 +79,16 @@ module Guildhall
           update { @events << event unless @events.include?(event) || leaving? }
         end
 
-        # Runs the block with the lock held, then allows the reader and calls a runner as state and pauses permit.
-        # @return [Object, nil] what the block returns
-        def update
-          @lock.synchronize do
-            result = yield if block_given?
-            arrange
-            result
-          end
-        end
-
         # @return [Array(Symbol, Object), nil] a job and its argument; nil: there is nothing to do
         def next_job
-          @lock.synchronize { take }
+          @lock.synchronize do
+            next unless work?
+
+            @runner = :working
+            next [:leave, @leaving] if leaves?
+
+            @events.any? ? [:event, @events.shift] : [:consume, @batches.first]
+          end
         end
 
         # The job is done.
@@ -105,9 +103,9 @@ module Guildhall
 
         # @param batch [Messages::Batch] in work
         # @param parts [Array<Messages::Batch>] of it, which take its place
-        # @return [Boolean] false when a seek, or the partition's end, has made it void
+        # @return [Object, nil] nil: a seek, or the partition's end, has made it void
         def replace(batch, parts)
-          update { @batches.replace_first(parts) if @batches.first.equal?(batch) } ? true : false
+          update { @batches.replace_first(parts) if @batches.first.equal?(batch) }
         end
 
         # @return [Boolean] whether messages are taken on, be it to wait
@@ -116,7 +114,7 @@ module Guildhall
         # What waits is void, and nothing is taken until {#sought}.
         # @yield with the lock held
         def seek
-          change do
+          update do
             @state = :seeking unless leaving?
             %i[filter keys dead_letters forwarding].each { |reason| @pause.finish(reason) } # what it waits for is void
             @key_retry_wanted = false
@@ -127,14 +125,14 @@ module Guildhall
 
         # @yieldreturn [Boolean] whether this was the last seek; called with the lock held
         def sought
-          change { @state = :assigned if yield && @state == :seeking }
+          update { @state = :assigned if yield && @state == :seeking }
         end
 
         # No new work; the consumer is notified once the work in progress is done. Does not block. The listener waits for it, and so not
         # behind jobs of other partitions.
         # @param reason [Symbol] :revoked or :shutdown
         def leave(reason)
-          change do
+          update do
             @state = :leaving unless leaving?
             @leaving ||= reason
             @batches.clear
@@ -146,21 +144,18 @@ module Guildhall
           end
         end
 
-        # @return [Symbol, nil] :revoked or :shutdown, when it is given up
-        attr_reader :leaving
-
         def leaving? = !@leaving.nil?
 
         # The consumer was notified.
         def end_leaving
-          change do
+          update do
             @state = :left
             @on_left.broadcast
           end
         end
 
         # Blocks until the consumer was notified.
-        # @param deadline [Float] of the monotonic clock, in seconds
+        # @param deadline [Float] of the {Clock}
         # @return [Boolean] false when it is still at work
         def wait_left(deadline)
           @lock.synchronize do
@@ -174,7 +169,7 @@ module Guildhall
         # @yield called by the timer where the time has ended the pause
         # @return [Boolean, nil] whether it was not paused for this reason before; nil: it is given up
         def pause(reason, seconds = nil, &)
-          change do
+          update do
             next if leaving?
 
             paused = @pause.finish(reason)
@@ -186,23 +181,19 @@ module Guildhall
         # The batch in work makes the partition rest, unless a seek, or the partition's end, has made it void.
         # @return [Object, nil] this pause, for {#resume}; nil: it is void
         def pause_for(batch, reason, seconds = nil)
-          change { @pause.start(reason, seconds) if @batches.first.equal?(batch) }
+          update { @pause.start(reason, seconds) if @batches.first.equal?(batch) }
         end
 
-        # @param pause [Object] only this one, which {#pause_for} has returned
+        # @param rest [Object] only this pause, which {#pause_for} has returned
         # @return [Boolean] whether it was paused for this reason
-        def resume(reason, *pause)
-          change { @pause.finish(reason, *pause) }
+        def resume(reason, *rest)
+          update { @pause.finish(reason, *rest) }
         end
 
-        def paused?
-          @lock.synchronize { @pause.active? }
-        end
+        def paused? = @lock.synchronize { @pause.active? }
 
         # @return [Boolean] whether the user has paused the partition, or the application is quiet
-        def suspended?
-          @lock.synchronize { @pause.suspended? }
-        end
+        def suspended? = @lock.synchronize { @pause.suspended? }
 
         # @return [Boolean] whether a runner has a job of this partition: messages, an event, or its end
         def working? = @runner == :working || !@key_retry_since.nil?
@@ -211,43 +202,33 @@ module Guildhall
         def busy_since = [(@called_at unless @runner == :none), @key_retry_since].compact.min
 
         # @return [Boolean] whether nothing is to be done without a request for it
-        def idle?
-          @lock.synchronize { @open && @runner == :none && @batches.empty? }
-        end
+        def idle? = @lock.synchronize { open? && @runner == :none && @batches.empty? }
 
         # @return [Array<Record>, nil] of the batch that is in work, or is next
-        def records
-          @lock.synchronize { @batches.first&.records }
-        end
+        def records = @lock.synchronize { @batches.first&.records }
 
         # @return [String] for people
         def to_s
-          "#{doing}, #{@batches.size} batches"
+          doing = (@state == :leaving ? @leaving : @state) unless takes?
+          doing ||= "working" if working?
+          "#{doing || (paused? ? "paused" : "waiting")}, #{@batches.size} batches"
         end
 
         private
 
-        def doing
-          return (@state == :leaving ? @leaving : @state).to_s unless @state == :assigned
-          return "working" if working?
-
-          paused? ? "paused" : "waiting"
-        end
-
-        # The only way to change state and pauses.
-        def change
-          update do
-            result = yield if block_given?
-            resting = @pause.active?
-            @open = @state == :assigned && !resting
-            @batches.pause_accounting(resting)
+        # All changes: runs the block with the lock held, then allows the reader and calls a runner as state and pauses permit.
+        # @return [Object, nil] what the block returns
+        def update
+          @lock.synchronize do
+            result = yield
+            arrange
             result
           end
         end
 
         # With the lock held, as all below.
         def arrange
-          @batches.allow(@open)
+          @batches.allow(open?, @pause.active?)
           arrange_key_retry if @key_retry_wanted && !@key_retry_since
           return unless @runner == :none && work?
 
@@ -264,23 +245,16 @@ module Guildhall
           @runners.push(@key_retries)
         end
 
+        # @return [Boolean] whether messages are worked on
+        def open? = takes? && !@pause.active?
+
         def work?
           return @state != :left && !@key_retry_since && @sending.zero? if leaves?
 
-          !@events.empty? || (@open && !@batches.empty?)
+          @events.any? || (open? && !@batches.empty?)
         end
 
-        def leaves? = !@open && leaving?
-
-        def take
-          return unless work?
-
-          @runner = :working
-          return [:leave, @leaving] if leaves?
-          return [:event, @events.shift] unless @events.empty?
-
-          [:consume, @batches.first]
-        end
+        def leaves? = !open? && leaving?
       end
     end
   end

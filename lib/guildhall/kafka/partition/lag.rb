@@ -5,16 +5,13 @@ module Guildhall
     class Partition
       # How far the partition was read, and how far it is behind, without asking the broker. Any thread.
       class Lag
-        def initialize(partition, progress, inbox, listener)
+        def initialize(partition, listener)
           @partition = partition
-          @progress = progress
-          @inbox = inbox
+          @progress = partition.progress
+          @inbox = partition.inbox
           @listener = listener
           @caught_up_at = Time.now
         end
-
-        # @return [Integer, nil] the offset of the message that is to be read next; nil before the first, unless it was found out
-        def read_to = @progress.read_to
 
         # @return [Integer, nil] the offset that the next message will get, as far as librdkafka knows
         def end_offset = client&.end_offset(name, number)
@@ -51,15 +48,13 @@ module Guildhall
         def measure
           count = messages or return
           @caught_up_at = Time.now if count.zero?
-          {**place, messages: count, seconds: seconds(count), paused: @inbox.paused?, blocked: @partition.blocked&.to_s}
+          {**@partition.place, messages: count, seconds: seconds(count), paused: @inbox.paused?, blocked: @partition.blocked&.to_s}
         end
-
-        # @return [Hash{Symbol=>Object}] the partition that {#measure} is about
-        def place = {topic: name, partition: number}
 
         private
 
         def denied? = !@partition.denied.nil?
+        def read_to = @progress.read_to
         def answered? = @listener.answers.from?(name, number)
         def client = @listener.client
         def name = @partition.name
@@ -69,24 +64,19 @@ module Guildhall
         def reached = [read_to, client&.position(name, number)].compact.max
 
         def ask
-          read_to ? end_ahead : find_position
+          if read_to
+            last = client.resolve(name, number, :latest)
+            last if idle_behind? && (denied? || last > reached)
+          else
+            @progress.read_to = client.start_of(name, number)
+            nil
+          end
         rescue Rdkafka::RdkafkaError => error
           @partition.reports.error(error, "watchdog")
           nil
         end
 
-        def find_position
-          @progress.read_to = client.start_of(name, number)
-          nil
-        end
-
-        def end_ahead
-          last = client.resolve(name, number, :latest)
-          last if idle_behind? && (denied? || last > reached)
-        end
-
-        # The age of the oldest message that is not done. Where it has not been read yet, its age is at most that.
-        # @return [Float]
+        # @return [Float] the age of the oldest message that is not done; where it has not been read yet, its age is at most that
         def seconds(count)
           return 0.0 if count.zero?
 

@@ -5,7 +5,8 @@ require_relative "../broker/librdkafka"
 module Guildhall
   module Kafka
     class Partition
-      # Hands one partition's offset to librdkafka, which commits it. With the lock of {Progress} held.
+      # Hands one partition's offset to librdkafka, which commits it. With the lock of {Progress} held, but for what blocks for the
+      # broker's answer.
       class OffsetStore
         def initialize(client, topic, partition)
           @client = client
@@ -31,22 +32,14 @@ module Guildhall
 
         # Blocks for the broker's answer.
         # @return [Boolean] false when the partition is no longer ours
-        def commit
-          @client.commit
-        end
+        def commit = @client.commit
 
-        # What another member, or this one before a restart, has committed. Blocks for the broker's answer.
-        # @return [Array(Integer, String), Array(nil, nil)] offset and metadata
-        # @raise [Rdkafka::RdkafkaError]
-        def committed
-          @client.committed(@topic, @partition)
-        end
+        # (see Group::Client#committed)
+        def committed = @client.committed(@topic, @partition)
 
         # What was not committed yet is not to be: if the topic was deleted and recreated, it would be taken for an offset
         # of the new one.
-        def dismiss
-          @client.store(@topic, @partition, Broker::Librdkafka::NO_OFFSET)
-        end
+        def dismiss = @client.store(@topic, @partition, Broker::Librdkafka::NO_OFFSET)
 
         private
 

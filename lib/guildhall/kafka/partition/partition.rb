@@ -28,8 +28,6 @@ module Guildhall
       attr_reader :decoding
       # @return [Time, nil] the timestamp of the message that was read last
       attr_reader :newest_time
-      # @return [Array<#call>] see {Config#middleware}
-      attr_reader :middleware
       # @return [Boolean] whether the broker has said that there is no such topic
       attr_writer :missing
       # @return [KafkaError, nil] why the broker does not let it be read; nil: it has been read since
@@ -41,29 +39,21 @@ module Guildhall
       # @return [Inbox] what waits to be worked on
       attr_reader :inbox
 
-      # @!attribute queue
-      #   @return [#allow, #close, nil] the reader's; nil: the partition was given up
-      def_delegators :@backlog, :queue, :queue=
-      def_delegators :@inbox, :notify, :paused?, :working?, :release
-      def_delegators :@lag, :read_to, :end_offset, :idle_behind?, :inquire
-      def_delegators :@run, :attempt, :collapsed?, :parked_keys
-      # @!method producer
-      def_delegators :@runtime, :producer
-      # @!method store
-      #   @see Progress#store
-      def_delegators :@progress, :store
-      # @!method synchronize
-      #   @return [Object] what the block returns
-      def_delegators :@monitor, :synchronize
+      # @!attribute [w] queue
+      #   @return [#allow, #close] the reader's
+      def_delegators :@backlog, :queue=
+      def_delegators :@inbox, :notify, :paused?, :working?, :release, :leave
+      def_delegator :@inbox, :wait_left, :wait
+      def_delegators :@progress, :read_to, :store
+      def_delegators :@lag, :end_offset, :idle_behind?, :inquire
       # @!method lag
       #   @return [Integer, nil] messages that are not done; nil while that is not known
       def_delegator :@lag, :messages, :lag
       def_delegator :@lag, :measure, :measure_lag
-      def_delegator :@lag, :place, :lag_place
-      # @!method wait(deadline)
-      #   @see Inbox#wait_left
-      def_delegator :@inbox, :wait_left, :wait
-      def_delegators :@inbox, :leave
+      def_delegators :@run, :attempt, :collapsed?, :parked_keys
+      # @!method synchronize
+      #   @return [Object] what the block returns
+      def_delegators :@monitor, :synchronize
 
       def initialize(topic, name, number, listener, runtime)
         @topic = topic
@@ -72,14 +62,27 @@ module Guildhall
         @listener = listener
         @runtime = runtime
         @decoding = runtime.decoding(topic)
-        @middleware = runtime.config.middleware
-        @declared_consumer = topic.consumer
         @missing = false
         @denied = nil
         @newest_time = nil
         @monitor = Monitor.new
-        collaborate
+        @reports = Reports.new(self)
+        @backlog = Backlog.new(runtime.backpressure, topic, runtime.config)
+        store = topic.assigned ? NoOffsetStore.new : OffsetStore.new(listener.client, name, number)
+        # At most once: what is committed ahead is not done yet.
+        manual = topic.manual_offset_management || topic.delivery == :at_most_once
+        @progress = Progress.new(store, manual:, parking: !topic.ordering.nil?)
+        @transactions = Transactions.new(self, listener.client) if topic.transactional
+        @inbox = Inbox.new(@backlog, runtime.timer, runtime.runners, self)
+        @lag = Lag.new(self, listener)
+        @seek = Seek.new(self, @inbox, listener, runtime) { |offset, generation| moved(offset, generation) }
+        @outbox = Outbox.new(self)
+        @consumers = Consumers.new(self)
+        @run = Run.new(self, @consumers)
       end
+
+      # @return [Hash{Symbol=>Object}] for events
+      def place = {topic: @name, partition: @number}
 
       # What the reader has read; dispatches it. Called by the listener; does not block.
       # @param bytes [Integer] of their payloads
@@ -89,9 +92,14 @@ module Guildhall
 
         @missing = false
         @denied = nil
-        return accept(records, bytes, documents) if records.size <= @backlog.max_messages
+        most = @backlog.max_messages
+        return accept(records, bytes, documents) if records.size <= most
 
-        @backlog.each_range(records) { |range| accept_part(records[range], documents && documents[range]) }
+        # Two parts came at once: more may be allowed while the reader still takes.
+        (0...records.size).step(most) do |first|
+          part = records[first, most]
+          accept(part, part.first.class.bytes(part), documents && documents[first, most])
+        end
       end
 
       # Lets the reader take this partition's messages.
@@ -108,27 +116,11 @@ module Guildhall
         @transactions.run(&)
       end
 
-      # Without a consumer group nothing else says where.
-      def begin_at(offset) = @progress.begin_at(offset, @progress.generation)
-
-      # @return [Integer, nil] the first offset that is not done; nil: nothing was begun yet
-      def next_offset = @progress.next
-
       # @return [Dispatches::Blocked, nil] nil: what it sends to other topics arrives
       def blocked = [@run.blocked, @outbox.blocked].compact.min_by(&:since)
 
-      # @return [Boolean] whether a consumer of it has sent messages on
-      def forwards? = @outbox.used?
-
-      # @return [Class] of its consumers, as it is now
-      def consumer_class
-        @runtime.consumer_class(@declared_consumer)
-      end
-
       # @return [Boolean] whether its consumer wants to be called periodically
-      def ticks?
-        @topic.consumer.instance_method(:tick).owner != Consumer
-      end
+      def ticks? = @topic.consumer.instance_method(:tick).owner != Consumer
 
       # Runs what is next. Called by a runner.
       def run
@@ -177,9 +169,7 @@ module Guildhall
       def sought? = @progress.generation.positive?
 
       # Seeks to where it was read to: for a stalled partition.
-      def read_on(offset)
-        @seek.start(offset)
-      end
+      def read_on(offset) = @seek.start(offset)
 
       # What is not marked is delivered again, from there.
       # @param offset [Integer] the first one that is not marked
@@ -200,13 +190,8 @@ module Guildhall
         @listener.request { raise StalledPartitionError, "#{self} is stalled; rejoining the group" unless @inbox.leaving? }
       end
 
-      def revoked?
-        @inbox.leaving == :revoked || @progress.closed?
-      end
-
-      def stopping?
-        @inbox.leaving == :shutdown
-      end
+      def revoked? = @inbox.leaving == :revoked || @progress.closed?
+      def stopping? = @inbox.leaving == :shutdown
 
       # @return [Boolean] whether a seek, or the partition's end, has made it void what messages of a generation come to
       def void?(generation) = @inbox.leaving? || @progress.void?(generation)
@@ -219,9 +204,7 @@ module Guildhall
         @backlog.close
       end
 
-      def to_s
-        "#{@name}/#{@number}"
-      end
+      def to_s = "#{@name}/#{@number}"
 
       # @return [String] what it is doing
       def inspect
@@ -237,35 +220,9 @@ module Guildhall
         @inbox.end_leaving
       end
 
-      def collaborate
-        @reports = Reports.new(self)
-        @backlog = Backlog.new(@runtime.backpressure, @topic, @runtime.config)
-        @progress = Progress.new(store_of_offsets, manual: manual?, parking: !@topic.ordering.nil?)
-        @transactions = Transactions.new(self, @progress, @listener.client, @runtime) if @topic.transactional
-        @inbox = Inbox.new(@backlog, @runtime.timer, @runtime.runners, self)
-        @lag = Lag.new(self, @progress, @inbox, @listener)
-        @seek = Seek.new(self, @inbox, @listener, @runtime) { |offset, generation| moved(offset, generation) }
-        @outbox = Outbox.new(self)
-        @consumers = Consumers.new(self)
-        @run = Run.new(self, @consumers)
-      end
-
-      def store_of_offsets
-        @topic.assigned ? NoOffsetStore.new : OffsetStore.new(@listener.client, @name, @number)
-      end
-
       def moved(offset, generation)
         @progress.read_to = offset
         @progress.begin_at(offset, generation) if generation
-      end
-
-      # At most once: what is committed ahead is not done yet.
-      def manual?
-        @topic.manual_offset_management || @topic.delivery == :at_most_once
-      end
-
-      def accept_part(records, documents)
-        accept(records, records.first.class.bytes(records), documents)
       end
 
       def accept(records, bytes, documents)

@@ -15,16 +15,11 @@ module Guildhall
       #     :forwarding   | the brokers have what a consumer sends on
       #     :quiet        | {Runtime#resume}
       class Pause
-        # In which parked keys are not tried either.
-        SUSPENDING = %i[user quiet].freeze
-
         Rest = Struct.new(:alarm)
-        private_constant :SUSPENDING, :Rest
+        private_constant :Rest
 
-        # @yield called by the timer, without the lock, when the time of a pause is over
-        # @yieldparam reason [Symbol] for {#finish}
-        # @yieldparam rest [Rest] for {#finish}
-        # @yieldreturn [Boolean] what {#finish} returns
+        # @yield [reason, rest] called by the timer, without the lock, when the time of a pause is over: to call {#finish} with them, and
+        #   to return what it returns
         def initialize(timer, &on_time)
           @timer = timer
           @on_time = on_time
@@ -45,7 +40,7 @@ module Guildhall
         # @param rest [Rest, nil] only this one, not one that began later; nil: whichever there is
         # @return [Boolean] whether it was the one for that reason
         def finish(reason, rest = @rests[reason])
-          return false unless @rests.key?(reason) && @rests[reason].equal?(rest)
+          return false unless rest && @rests[reason].equal?(rest)
 
           @rests.delete(reason)
           @timer.cancel(rest.alarm)
@@ -53,13 +48,13 @@ module Guildhall
         end
 
         def finish_all
-          @rests.keys.each { |reason| finish(reason) }
+          reasons.each { |reason| finish(reason) }
         end
 
-        def active? = @rests.any?
+        def active? = !@rests.empty?
 
-        # @return [Boolean] whether nothing at all is to be done
-        def suspended? = SUSPENDING.any? { |reason| @rests.key?(reason) }
+        # @return [Boolean] whether parked keys are not tried either
+        def suspended? = @rests.key?(:user) || @rests.key?(:quiet)
 
         # @return [Array<Symbol>] those that hold now
         def reasons = @rests.keys

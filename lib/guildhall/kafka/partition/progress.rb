@@ -33,26 +33,19 @@ module Guildhall
 
         # @return [Float] of the {Clock}: when a message was last marked, or its `consume` returned
         attr_reader :progressed_at
-
         # @return [Integer, nil] the offset of the message that is to be read next; nil before the first, unless it was found out
         attr_accessor :read_to
-
         # @return [Integer] the generation of what may be marked now
         attr_reader :generation
 
         # @return [Boolean] whether a seek has made the messages of a generation void
         def void?(generation) = generation < @generation
 
-        # @return [Integer, nil] the first offset that is neither marked nor covered by a completed `consume`; nil: nothing
-        #   was begun yet
-        def next
-          @lock.synchronize { @done.position }
-        end
+        # @return [Integer, nil] the first offset that is neither marked nor covered by a completed `consume`; nil: nothing was begun yet
+        def next = @lock.synchronize { @done.position }
 
         # @return [Integer, nil] the first offset that is not to be committed as done; nil: nothing was begun yet
-        def commit_position
-          @lock.synchronize { @marked.position }
-        end
+        def commit_position = @lock.synchronize { @marked.position }
 
         # What the group has committed behind its offset is not done again. Blocks for the broker's answer; before the first
         # batch.
@@ -60,7 +53,12 @@ module Guildhall
         def recall
           offset, metadata = @store.committed
           known = offset ? DoneRanges.load(offset, metadata) : []
-          @lock.synchronize { add_known(offset, known) if known.any? && @generation.zero? }
+          @lock.synchronize do
+            next if known.empty? || @generation.positive?
+
+            known.each { |range| add(range.begin, range.end) }
+            @recalled = offset
+          end
         end
 
         # A batch gets its turn; called again before each further attempt.
@@ -76,12 +74,10 @@ module Guildhall
           end
         end
 
-        # @param batch [Messages::Batch] that has had its turn
-        # @param indexes [Array<Integer>] of its messages
-        # @return [Array<Integer>, nil] those that are not done; nil: they are void
+        # @return [Array<Integer>, nil] which messages of a batch that has had its turn are not done; nil: they are void
         def not_done(batch, indexes)
           @lock.synchronize do
-            indexes.reject { |index| @done.done?(batch.records[index].offset) } unless @closed || batch.generation != @generation
+            indexes.reject { |index| @done.done?(batch.records[index].offset) } if ours?(batch.generation)
           end
         end
 
@@ -94,8 +90,6 @@ module Guildhall
         def size_beyond = @lock.synchronize { @marked.size_beyond }
 
         # Everything before an offset is done, and may be committed.
-        # @param next_offset [Integer] the first offset that is not done
-        # @param generation [Integer] of the messages
         # @param metadata [String, nil] kept beside the offset by the broker
         # @return [Boolean] false when the partition is no longer ours, or a seek has made the messages void
         def mark(next_offset, generation, metadata = nil)
@@ -110,26 +104,20 @@ module Guildhall
         # @yieldreturn [Array<Array(Integer, Integer)>] each message's offset, and that of the message after it
         # @return [Boolean] as {#mark}
         def mark_each(generation, metadata = nil)
-          update(generation, metadata) do
-            yield.inject(false) { |news, (offset, next_offset)| add(offset, next_offset) || news }
-          end
+          update(generation, metadata) { yield.inject(false) { |news, (offset, next_offset)| add(offset, next_offset) || news } }
         end
 
-        # `consume` has returned for everything before an offset.
-        # @return [Boolean] as {#mark}
+        # `consume` has returned for everything before an offset. Returns what {#mark} does, as all below that are given a generation.
         def complete(next_offset, generation)
           update(generation) { @done.advance(next_offset) && !@manual }
         end
 
-        # `consume` has returned for single messages.
-        # @yieldreturn [Array<Array(Integer, Integer)>] as for {#mark_each}
-        # @return [Boolean] as {#mark}
+        # `consume` has returned for single messages: those that the block returns, as for {#mark_each}.
         def complete_each(generation)
           update(generation) { yield.inject(false) { |news, (offset, next_offset)| @done.add(offset, next_offset) || news } && !@manual }
         end
 
         # Commits an offset before what lies before it is done, for delivery at most once. Blocks for the broker's answer.
-        # @return [Boolean] as {#mark}
         # @raise [Rdkafka::RdkafkaError]
         def commit_ahead(next_offset, generation)
           update(generation) { @marked.advance(next_offset) } && commit
@@ -137,15 +125,11 @@ module Guildhall
 
         # Hands over to librdkafka what is to be committed next. Does not block.
         # @return [Boolean] false when the partition is no longer ours
-        def store
-          @lock.synchronize { write }
-        end
+        def store = @lock.synchronize { write }
 
         # Commits what is done. Blocks for the broker's answer.
         # @return [Boolean] false when the partition is no longer ours
-        def commit
-          store && @store.commit
-        end
+        def commit = store && @store.commit
 
         # Nothing is stored until {#resume_storing}, and what was is committed: an offset that is committed beside that of a transaction
         # could take its place. Blocks for the broker's answer where something was stored.
@@ -166,31 +150,26 @@ module Guildhall
           @suspended = false
         end
 
-        # Where the partition would be if everything before an offset were done.
-        # @param generation [Integer] of the messages
-        # @param metadata [String, nil] the user's own
-        # @return [Array(Integer, String), nil] offset and metadata to be committed; nil as {#mark} is false
+        # @return [Array(Integer, String), nil] offset and metadata to be committed if everything before an offset were done; nil as
+        #   {#mark} is false
         def offset_if_done_to(next_offset, generation, metadata = nil)
           @lock.synchronize do
-            next if @closed || generation != @generation
+            next unless ours?(generation)
 
             marked = @marked.dup
             marked.advance(next_offset)
-            [marked.position, DoneRanges.dump(marked.position, marked.beyond, metadata)]
+            offset_of(marked, metadata)
           end
         end
 
         # Everything before an offset is done, and was committed by a transaction.
-        # @return [Boolean] as {#mark}
         def committed_to(next_offset, generation, metadata = nil)
           dirty = @dirty
           mark(next_offset, generation, metadata).tap { @lock.synchronize { @dirty = dirty } }
         end
 
-        # Messages were read. Where they lie before what was read last, without a request for it (the topic was
-        # recreated, say), they are of a new generation. By the listener.
-        # @param first [Integer] the offset of the first of them
-        # @param next_offset [Integer] the offset behind the last one
+        # Messages were read, from one offset to before another. Where they lie before what was read last, without a request for it (the
+        # topic was recreated, say), they are of a new generation. By the listener.
         # @return [Integer] their generation
         def read(first, next_offset)
           @lock.synchronize do
@@ -209,7 +188,7 @@ module Guildhall
           end
         end
 
-        # With manual offset management: what is not marked is not done either, and will be read again.
+        # What is not marked is not done either, and will be read again.
         def forget_unmarked
           @lock.synchronize do
             @done = @marked.dup
@@ -228,13 +207,8 @@ module Guildhall
 
         # What a generation reads begins there: that is committed although nothing of it is done yet. Else a seek would be
         # forgotten where the partition is given up before the first message has come.
-        def begin_at(offset, generation)
-          update(generation) do
-            next false if @done.position
-
-            [@done, @marked].each { |progress| progress.advance(offset) }
-            true
-          end
+        def begin_at(offset, generation = @generation)
+          update(generation) { [@done, @marked].each { |progress| progress.advance(offset) } unless @done.position }
         end
 
         # Nothing is stored from now on.
@@ -248,11 +222,11 @@ module Guildhall
           end
         end
 
-        def closed?
-          @closed
-        end
+        def closed? = @closed
 
         private
+
+        def ours?(generation) = !@closed && generation == @generation
 
         def begin_progress
           @done = DoneOffsets.new
@@ -270,7 +244,7 @@ module Guildhall
 
         def update(generation, metadata = nil)
           @lock.synchronize do
-            next false if @closed || generation != @generation
+            next false unless ours?(generation)
 
             before = @marked.position
             @progressed_at = Clock.now
@@ -291,8 +265,10 @@ module Guildhall
 
           @dirty = false
           @uncommitted = true
-          @store.write(@marked.position, DoneRanges.dump(@marked.position, @marked.beyond, @metadata))
+          @store.write(*offset_of(@marked, @metadata))
         end
+
+        def offset_of(marked, metadata) = [marked.position, DoneRanges.dump(marked.position, marked.beyond, metadata)]
 
         # Batches are done one after the other: everything before this one is, and with it what was left out at its
         # beginning. With manual marks only where nothing before it waits to be marked. Where the first one begins is committed although
@@ -301,33 +277,26 @@ module Guildhall
           begin_progress if @recalled && batch.first_offset < @recalled # what was committed is not of this log
           first = kept.empty? ? batch.end_offset : batch.records[kept.first].offset
           before = @marked.position
-          @parking && @entered ? skip_gap(first) : skip_to(first)
+          skip_to(first)
           add_known_of(batch, kept) if @done.reach > first
           @dirty = true if before.nil? || (kept.empty? && @marked.position != before)
           @entered = batch.end_offset
           @recalled = nil
         end
 
+        # What lies between the last batch and this one is done, and all before it, unless messages of that are parked.
         def skip_to(first)
+          return @entered < first && @done.add(@entered, first) if @parking && @entered
+
           before = @marked.position
           @marked.advance(first) if before.nil? || @entered.nil? || before >= @entered
           @done.advance(first)
-        end
-
-        # What lies between the last batch and this one is done, whatever was parked before it.
-        def skip_gap(first)
-          @done.add(@entered, first) if first > @entered
         end
 
         # What was done before a restart and lies in this batch: as with every message that is done, what lies between it and the
         # message after it is done as well. A range ends with the last message that was known then.
         def add_known_of(batch, kept)
           @dirty = true if (kept - undone(batch, kept)).each { |index| add(batch.records[index].offset, batch.next_offset(index)) }.any?
-        end
-
-        def add_known(offset, ranges)
-          ranges.each { |range| add(range.begin, range.end) }
-          @recalled = offset
         end
 
         def undone(batch, kept)

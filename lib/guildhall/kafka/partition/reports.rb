@@ -14,7 +14,7 @@ module Guildhall
 
         # @param name [String] of an event
         def publish(name, **payload)
-          @runtime.publish(name, group: @partition.topic.group, topic: @partition.name, partition: @partition.number, **payload)
+          @runtime.publish(name, group: @partition.topic.group, **@partition.place, **payload)
         end
 
         # Once for a batch, or for what was left of it, and not for each call of `consume`: what follows each call belongs in
@@ -43,7 +43,7 @@ module Guildhall
         end
 
         def error(error, type, **payload)
-          @runtime.error(error, type, topic: @partition.name, partition: @partition.number, **payload)
+          @runtime.error(error, type, **@partition.place, **payload)
         end
       end
     end

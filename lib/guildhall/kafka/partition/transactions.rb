@@ -17,38 +17,28 @@ module Guildhall
       # next owner's ends what this one has left open, at once. And the offset is sent as a member of the group: the
       # coordinator refuses that of an earlier generation.
       class Transactions
-        # What was marked in the one that is open.
-        class Marks
-          # @return [Integer, nil] the first offset that is not done; nil: nothing was marked
-          attr_reader :next_offset
-          # @return [Integer] of what was marked
-          attr_reader :generation
-          # @return [String, nil] the user's own
-          attr_reader :metadata
-          # @return [#produce_async] for what belongs to it
-          attr_reader :producer
-
-          def initialize(producer, progress)
-            @producer = producer
-            @progress = progress
-            @next_offset = @metadata = nil
-          end
-
+        # What was marked in the one that is open, and the producer for what belongs to it.
+        Marks = Struct.new(:producer, :progress, :next_offset, :generation, :metadata) do
           # @return [Boolean] as {Progress#mark}
           def add(next_offset, generation, metadata)
-            return false unless @progress.offset_if_done_to(next_offset, generation)
+            return false unless progress.offset_if_done_to(next_offset, generation)
 
-            @generation = generation
-            return true if @next_offset && next_offset < @next_offset
+            self.generation = generation
+            return true if self.next_offset && next_offset < self.next_offset
 
-            @next_offset = next_offset
-            @metadata = metadata
+            self.next_offset = next_offset
+            self.metadata = metadata
             true
           end
 
+          # @return [Boolean] whether nothing was marked
+          def empty? = next_offset.nil?
+
           # @return [Array(Integer, String), nil] offset and metadata to be committed; nil: the partition is no longer ours, or a
           #   seek has made the marks void
-          def offset_to_commit = @progress.offset_if_done_to(@next_offset, @generation, @metadata)
+          def offset_to_commit = progress.offset_if_done_to(next_offset, generation, metadata)
+
+          def committed = progress.committed_to(next_offset, generation, metadata)
         end
 
         # What a call of the producer's raises, or one that waits for it.
@@ -59,11 +49,11 @@ module Guildhall
         # @return [Object] the same whenever it is raised for the same reason
         def self.reason(error) = error.cause.is_a?(Rdkafka::RdkafkaError) ? error.cause.code : error.message
 
-        def initialize(partition, progress, client, runtime)
+        def initialize(partition, client)
           @partition = partition
-          @progress = progress
+          @progress = partition.progress
           @client = client
-          @runtime = runtime
+          @runtime = partition.runtime
           @reports = partition.reports
           @lock = Mutex.new
           @producer = @unsettled = nil
@@ -76,14 +66,11 @@ module Guildhall
           @runtime.in_background { ErrorBoundary.run(->(error) { report(explained(error)) unless @closed }) { producer } }
         end
 
-        # Runs the block in a transaction. Blocks for the brokers' answers.
-        # @return [Object] what the block returns
-        # @raise [TransactionError] when it could not be committed, for a reason that lies not with a message
-        # @raise whatever the block raises; the transaction is aborted
+        # As {Consumer#transaction}. Blocks for the brokers' answers.
         def run(&)
           producer = self.producer
           settle_last
-          raise TransactionError, "#{@partition} is no longer assigned to this process" unless @progress.suspend_storing
+          raise not_ours unless @progress.suspend_storing
 
           began = Clock.now
           perform(producer, &).tap { @reports.publish("transaction.committed", seconds: Clock.now - began) }
@@ -101,9 +88,11 @@ module Guildhall
 
         private
 
+        def not_ours = TransactionError.new("#{@partition} is no longer assigned to this process")
+
         def producer
           @lock.synchronize do
-            raise TransactionError, "#{@partition} is no longer assigned to this process" if @closed
+            raise not_ours if @closed
 
             @producer ||= create
           end
@@ -122,7 +111,7 @@ module Guildhall
           begin
             producer.begin_transaction
             value = yield(marks)
-            send_offset(producer, marks) if marks.next_offset
+            send_offset(producer, marks) unless marks.empty?
             ready = true
           rescue Exception => error # rubocop:disable Lint/RescueException -- whatever it is, the transaction is aborted
             error = reason(producer, error)
@@ -182,22 +171,20 @@ module Guildhall
         # decided, and the broker is asked.
         def commit(producer, marks)
           producer.commit_transaction
-          committed = true
-          @progress.committed_to(marks.next_offset, marks.generation, marks.metadata) if marks.next_offset
+          decided = true
+          marks.committed unless marks.empty?
         rescue Rdkafka::RdkafkaError => error
           raise unless error.abortable?
 
-          committed = true # or rather not, for certain
+          decided = true # it was not committed
           error = reason(producer, error)
           roll_back(producer, error)
           raise error
         ensure
-          leave_unsettled(producer, marks) unless committed
-        end
-
-        def leave_unsettled(producer, marks)
-          @unsettled = marks if marks.next_offset
-          discard(producer)
+          unless decided
+            @unsettled = marks unless marks.empty?
+            discard(producer)
+          end
         end
 
         # @raise [TransactionError] where the last transaction was committed: its messages are done, and must not be consumed again
@@ -205,7 +192,7 @@ module Guildhall
           marks = @unsettled or return
           offset, = @client.committed(@partition.name, @partition.number)
           @unsettled = nil
-          return unless offset && offset >= marks.next_offset && @progress.committed_to(marks.next_offset, marks.generation, marks.metadata)
+          return unless offset && offset >= marks.next_offset && marks.committed
 
           raise TransactionError, "the transaction before was committed after all: the messages up to offset #{offset} are done"
         end
@@ -218,7 +205,9 @@ module Guildhall
         # @return [Exception] what says nothing about a message as what it is
         def explained(error, producer = nil, began = nil)
           return error unless error.is_a?(Rdkafka::BaseError)
-          return given_up(error) unless error.is_a?(Rdkafka::RdkafkaError)
+          unless error.is_a?(Rdkafka::RdkafkaError)
+            return TransactionError.new("#{@partition} was given up while a transaction was open: #{error.message}")
+          end
           return error unless passing?(error)
 
           targets = producer&.targets.to_a
@@ -230,8 +219,6 @@ module Guildhall
           error.fatal? || error.retryable? || Broker::Errors.replaced?(error.code) || Producing::Delivery.passing?(error) ||
             Broker::Errors.unusable?(error.code)
         end
-
-        def given_up(error) = TransactionError.new("#{@partition} was given up while a transaction was open: #{error.message}")
 
         def time_advice(producer, began)
           seconds = began && (Clock.now - began)

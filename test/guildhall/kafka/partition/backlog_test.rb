@@ -26,7 +26,7 @@ class KafkaBacklogTest < GuildhallTest
 
   def test_lets_a_batch_in_while_few_wait
     allowed = Array.new(4) do
-      @backlog.allow(true)
+      @backlog.allow(true, false)
       @backlog << Batch.new([], 0)
       @queue.allowed
     end
@@ -34,20 +34,14 @@ class KafkaBacklogTest < GuildhallTest
   end
 
   def test_lets_nothing_in_while_the_partition_rests
-    @backlog.allow(false)
+    @backlog.allow(false, true)
     assert_equal [0, 1_000], @queue.allowed
-  end
-
-  def test_cuts_up_what_came_without_a_limit
-    ranges = []
-    @backlog.each_range((0...10).to_a) { |range| ranges << range }
-    assert_equal [0...4, 4...8, 8...10], ranges
   end
 
   def test_nothing_comes_once_it_is_closed
     @backlog.close
     assert @queue.closed
-    @backlog.allow(true)
+    @backlog.allow(true, false)
     assert_nil @queue.allowed
     @backlog.close
   end

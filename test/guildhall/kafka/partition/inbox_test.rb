@@ -104,7 +104,7 @@ class KafkaInboxTest < GuildhallTest
   end
 
   def test_takes_nothing_while_it_rests_or_has_enough
-    @inbox.update
+    @inbox.release
     assert_equal 10, @queue.allowed
     3.times { @inbox.push(batch) }
     assert_equal 0, @queue.allowed

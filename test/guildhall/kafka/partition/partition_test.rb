@@ -18,6 +18,13 @@ class KafkaPartitionTest < GuildhallTest
 
   def kafka(consumer, **settings, &) = KafkaPartition.new(consumer, **settings, &)
 
+  def test_cuts_up_what_came_without_a_limit
+    batches = []
+    kafka = kafka(consumer { batches << [messages.bytes, *messages.payloads] }, max_messages: 4).deliver(8...14)
+    kafka.work
+    assert_equal [[6, "8", "9", "10", "11"], [4, "12", "13"]], batches
+  end
+
   def test_how_long_it_makes_no_progress
     since = []
     kafka = kafka(consumer do
@@ -276,7 +283,7 @@ class KafkaPartitionTest < GuildhallTest
     end
     kafka.deliver(0...20).work
     assert_equal [*0..3, *10..13], seen
-    assert_equal [20, 20, 2, []], [kafka.committed, kafka.partition.next_offset, kafka.errors.size, kafka.dead]
+    assert_equal [20, 20, 2, []], [kafka.committed, kafka.partition.progress.next, kafka.errors.size, kafka.dead]
   end
 
   def test_at_most_once_consumes_nothing_that_is_not_committed

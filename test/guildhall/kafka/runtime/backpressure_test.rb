@@ -45,12 +45,12 @@ class KafkaInFlightTest < GuildhallTest
     backlog = Guildhall::Kafka::Partition::Backlog.new(flight, Struct.new(:max_messages, :max_bytes).new, @config)
     2.times { backlog << batch(10, 100) }
     assert_equal [20, 200], [flight.messages, flight.bytes]
-    backlog.pause_accounting(true)
+    backlog.allow(false, true)
     backlog << batch(5, 50)
     backlog.shift
     assert_equal [0, 0], [flight.messages, flight.bytes]
-    backlog.pause_accounting(true)
-    backlog.pause_accounting(false)
+    backlog.allow(false, true)
+    backlog.allow(true, false)
     assert_equal [15, 150], [flight.messages, flight.bytes]
     backlog.clear
     assert_equal [0, 0, true, nil], [flight.messages, flight.bytes, backlog.empty?, backlog.shift]
