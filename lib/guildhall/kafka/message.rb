@@ -53,9 +53,7 @@ module Guildhall
 
       # Whether the bytes are invalid: they cannot be decoded, or a validator has refused them. May block until it is known.
       # @raise as {#failure} does
-      def undecodable?
-        !(failure = self.failure).nil? && Partition::ErrorKind.of(failure.exception, @batch.topic) == :undecodable
-      end
+      def undecodable? = !(failure = self.failure).nil? && Partition::ErrorKind.of(failure.exception, @batch.topic) == :undecodable
 
       # Whether the payload has been asked for.
       def deserialized? = @loaded
@@ -86,15 +84,11 @@ module Guildhall
       def offset = @record.offset
       def timestamp = @record.timestamp
 
-      def inspect
-        "#<#{self.class} #{topic}/#{partition}@#{offset}#{" tombstone" if tombstone?}>"
-      end
+      def inspect = "#<#{self.class} #{topic}/#{partition}@#{offset}#{" tombstone" if tombstone?}>"
 
       private
 
-      def decoded(deserializer, raw)
-        deserializer && raw ? deserializer.call(raw) : raw
-      end
+      def decoded(deserializer, raw) = deserializer && raw ? deserializer.call(raw) : raw
     end
   end
 end

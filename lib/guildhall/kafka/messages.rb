@@ -82,9 +82,7 @@ module Guildhall
       def size = @indexes.size
       alias length size
 
-      def count(*arguments, &)
-        arguments.empty? && !block_given? ? size : super
-      end
+      def count(*arguments, &) = arguments.empty? && !block_given? ? size : super
 
       def empty? = @indexes.empty?
 
@@ -142,9 +140,7 @@ module Guildhall
       # For middleware, as {#records}; costs nearly nothing where no message has such a header.
       # @param name [String] of a header
       # @return [Array<Record>] of the first messages that have it, at most so many
-      def records_with_header(name, limit)
-        @batch.records.first.class.with_header(records, name, limit)
-      end
+      def records_with_header(name, limit) = @batch.records.first.class.with_header(records, name, limit)
 
       def first_offset = offset_at(0)
       def last_offset = offset_at(-1)
@@ -175,9 +171,7 @@ module Guildhall
         steps
       end
 
-      def inspect
-        "#<#{self.class} #{size} messages#{" from #{first.inspect}" unless empty?}>"
-      end
+      def inspect = "#<#{self.class} #{size} messages#{" from #{first.inspect}" unless empty?}>"
 
       private
 
@@ -193,9 +187,7 @@ module Guildhall
 
       def failed = where { |index| @batch.results[index].is_a?(Failure) }
 
-      def where
-        (0...size).filter_map { |position| self[position] if yield @indexes[position] }
-      end
+      def where = (0...size).filter_map { |position| self[position] if yield @indexes[position] }
     end
   end
 end

@@ -15,9 +15,9 @@ module Guildhall
         # queue meanwhile comes as a bigger batch.
         AHEAD = 2
 
-        # @return [Integer] a batch has at most that many messages
+        # @return [Integer] a batch has at most that many
         attr_reader :max_messages
-        # @return [#allow, #close] the reader's queue
+        # @return [#allow, #close] the reader's
         attr_writer :queue
 
         def_delegators :@batches, :first, :size, :empty?
@@ -58,9 +58,7 @@ module Guildhall
         end
 
         # @param parts [Array<Messages::Batch>] that hold together what the first batch holds
-        def replace_first(parts)
-          @batches[0, 1] = parts
-        end
+        def replace_first(parts) = @batches[0, 1] = parts
 
         def clear
           shift until empty?

@@ -22,8 +22,7 @@ module Guildhall
           @beyond = @beyond.dup
         end
 
-        # Everything before an offset is done.
-        # @return [Boolean] whether that is news
+        # Everything before an offset is done. As {#add}, tells whether that is news.
         def advance(next_offset)
           return false if @position && next_offset <= @position
 
@@ -33,7 +32,6 @@ module Guildhall
         end
 
         # Messages are done, from an offset to before another, whatever lies before them.
-        # @return [Boolean] whether that is news
         def add(first, next_offset)
           return false if covered?(first, next_offset)
 

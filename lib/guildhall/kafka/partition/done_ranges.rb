@@ -19,19 +19,14 @@ module Guildhall
         # @param metadata [String, nil] the user's own
         # @return [String, nil] nil when there is nothing to write
         def self.dump(offset, done, metadata = nil)
-          size = -1 # no comma before the first
-          most = room(metadata)
-          text = parts(offset, done).take_while { |part| (size += part.bytesize + 1) <= most }.join(",")
+          text = fitting(offset, done, metadata).join(",")
           text.empty? ? metadata : "#{metadata}#{MARK}#{text}"
         end
 
         # @return [Boolean] whether {.dump} can write all of it
-        def self.fit?(offset, done, metadata = nil)
-          done.empty? || parts(offset, done).sum { |part| part.bytesize + 1 } - 1 <= room(metadata)
-        end
+        def self.fit?(offset, done, metadata = nil) = fitting(offset, done, metadata).size == done.size
 
-        # @param offset [Integer] the committed one
-        # @return [Array<Range<Integer>>] what is done behind it
+        # @return [Array<Range<Integer>>] what is done behind a committed offset
         def self.load(offset, metadata)
           text = metadata.to_s.dup.force_encoding(Encoding::UTF_8)
           return [] unless text.valid_encoding? && (start = text.index(MARK))
@@ -46,12 +41,12 @@ module Guildhall
           []
         end
 
-        def self.room(metadata) = MAX_BYTES - metadata.to_s.bytesize
-
-        def self.parts(offset, done)
-          done.map { |range| "#{(range.begin - offset).to_s(36)}.#{range.size.to_s(36)}".tap { offset = range.end } }
+        def self.fitting(offset, done, metadata)
+          room = MAX_BYTES - metadata.to_s.bytesize + 1 # no comma before the first
+          parts = done.map { |range| "#{(range.begin - offset).to_s(36)}.#{range.size.to_s(36)}".tap { offset = range.end } }
+          parts.take_while { |part| (room -= part.bytesize + 1) >= 0 }
         end
-        private_class_method :room, :parts
+        private_class_method :fitting
       end
     end
   end

@@ -23,7 +23,6 @@ module Guildhall
         # @return [#run] what runners run when parked keys are to be tried
         attr_writer :key_retries
 
-        # @param runners [Runtime::Runners]
         # @param job [#run] the partition: a runner calls it when there is work
         def initialize(backlog, timer, runners, job)
           @lock = Mutex.new
@@ -44,9 +43,7 @@ module Guildhall
         end
 
         # Parked keys are due: one runner tries them, beside the one that works on batches, unless the user has paused the partition.
-        def request_key_retry
-          update { @key_retry_wanted = true unless leaving? }
-        end
+        def request_key_retry = update { @key_retry_wanted = true unless leaving? }
 
         # That runner has done a message.
         # @param again [Boolean] whether there is more
@@ -60,24 +57,14 @@ module Guildhall
         # A thread of {Dispatches} sends messages to another topic (dead letters, what `pipe_to` sends). The partition is not left before
         # that thread has ended.
         # @return [Object, nil] nil: it is given up, and they are not sent
-        def begin_sending
-          update { @sending += 1 unless leaving? }
-        end
+        def begin_sending = update { @sending += 1 unless leaving? }
+        def end_sending = update { @sending -= 1 }
 
-        # That thread has ended.
-        def end_sending
-          update { @sending -= 1 }
-        end
-
-        def push(batch)
-          update { @batches << batch if takes? }
-        end
+        def push(batch) = update { @batches << batch if takes? }
 
         # An event for the consumer, delivered when it is free.
         # @param event [Symbol, Array] :tick or :eofed; with arguments: `[:periodic, index]`
-        def notify(event)
-          update { @events << event unless @events.include?(event) || leaving? }
-        end
+        def notify(event) = update { @events << event unless @events.include?(event) || leaving? }
 
         # @return [Array(Symbol, Object), nil] a job and its argument; nil: there is nothing to do
         def next_job
@@ -91,22 +78,14 @@ module Guildhall
           end
         end
 
-        # The job is done.
-        def release
-          update { @runner = :none }
-        end
+        def release = update { @runner = :none }
 
-        # @param batch [Messages::Batch] that is done
-        def finish(batch)
-          update { @batches.shift if @batches.first.equal?(batch) }
-        end
+        # Its batch is done.
+        def finish(batch) = update { @batches.shift if @batches.first.equal?(batch) }
 
-        # @param batch [Messages::Batch] in work
-        # @param parts [Array<Messages::Batch>] of it, which take its place
+        # Parts of the batch in work take its place.
         # @return [Object, nil] nil: a seek, or the partition's end, has made it void
-        def replace(batch, parts)
-          update { @batches.replace_first(parts) if @batches.first.equal?(batch) }
-        end
+        def replace(batch, parts) = update { @batches.replace_first(parts) if @batches.first.equal?(batch) }
 
         # @return [Boolean] whether messages are taken on, be it to wait
         def takes? = @state == :assigned
@@ -123,14 +102,11 @@ module Guildhall
           end
         end
 
-        # @yieldreturn [Boolean] whether this was the last seek; called with the lock held
-        def sought
-          update { @state = :assigned if yield && @state == :seeking }
-        end
+        # @yieldreturn [Boolean] whether this was the last seek; with the lock held
+        def sought = update { @state = :assigned if yield && @state == :seeking }
 
         # No new work; the consumer is notified once the work in progress is done. Does not block. The listener waits for it, and so not
         # behind jobs of other partitions.
-        # @param reason [Symbol] :revoked or :shutdown
         def leave(reason)
           update do
             @state = :leaving unless leaving?
@@ -154,8 +130,7 @@ module Guildhall
           end
         end
 
-        # Blocks until the consumer was notified.
-        # @param deadline [Float] of the {Clock}
+        # Blocks until the consumer was notified, or until a time of the {Clock}.
         # @return [Boolean] false when it is still at work
         def wait_left(deadline)
           @lock.synchronize do
@@ -164,9 +139,7 @@ module Guildhall
           end
         end
 
-        # @param reason [Symbol] see {Pause}
-        # @param seconds [Numeric, nil] nil: until {#resume}
-        # @yield called by the timer where the time has ended the pause
+        # (see Pause#start)
         # @return [Boolean, nil] whether it was not paused for this reason before; nil: it is given up
         def pause(reason, seconds = nil, &)
           update do
@@ -186,9 +159,7 @@ module Guildhall
 
         # @param rest [Object] only this pause, which {#pause_for} has returned
         # @return [Boolean] whether it was paused for this reason
-        def resume(reason, *rest)
-          update { @pause.finish(reason, *rest) }
-        end
+        def resume(reason, *rest) = update { @pause.finish(reason, *rest) }
 
         def paused? = @lock.synchronize { @pause.active? }
 
@@ -207,7 +178,7 @@ module Guildhall
         # @return [Array<Record>, nil] of the batch that is in work, or is next
         def records = @lock.synchronize { @batches.first&.records }
 
-        # @return [String] for people
+        # For people.
         def to_s
           doing = (@state == :leaving ? @leaving : @state) unless takes?
           doing ||= "working" if working?

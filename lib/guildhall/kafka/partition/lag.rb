@@ -16,20 +16,16 @@ module Guildhall
         # @return [Integer, nil] the offset that the next message will get, as far as librdkafka knows
         def end_offset = client&.end_offset(name, number)
 
-        # @return [Boolean] whether it does nothing although there may be something to read, and no request for that
-        def idle_behind?
-          @inbox.idle? && (read_to.nil? || denied? || (end_offset || Float::INFINITY) > reached)
-        end
+        # Whether it does nothing although there may be something to read, and no request for that.
+        def idle_behind? = @inbox.idle? && (read_to.nil? || denied? || (end_offset || Float::INFINITY) > reached)
 
         # Asks the broker whether there is something to read; of a partition of which nothing was read yet, its position.
         # Does not block: the listener's thread asks, and calls the block.
         # @yieldparam end_offset [Integer, nil] behind the last message that can be read; nil: there is none, or it is unknown
-        def inquire
-          @listener.request { yield((ask if answered?)) unless @inbox.leaving? }
-        end
+        def inquire = @listener.request { yield((ask if answered?)) unless @inbox.leaving? }
 
-        # @return [Integer, nil] messages that are not done; nil while that is not known: before the first was read, while its broker does
-        #   not answer, and where it may not be read
+        # @return [Integer, nil] nil while it is not known: before the first was read, while its broker does not answer, and where it may
+        #   not be read
         def messages
           return if denied? || !answered?
 

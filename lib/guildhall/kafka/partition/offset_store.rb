@@ -16,25 +16,19 @@ module Guildhall
           @written = nil
         end
 
-        # @param offset [Integer] the first one that is not done
-        # @return [Boolean] false when the partition is no longer ours
+        # (see Group::Client#store)
         def write(offset, metadata = nil)
-          stored = @client.store(@topic, @partition, offset, metadata)
-          renew(offset, metadata) if stored
-          commit_backwards(offset, metadata) if stored && @backwards
-          stored
+          return false unless @client.store(@topic, @partition, offset, metadata)
+
+          renew(offset, metadata)
+          commit_backwards(offset, metadata) if @backwards
+          true
         end
 
         # Allows the committed offset to move backwards (after a seek).
-        def rewind
-          @backwards = true
-        end
+        def rewind = @backwards = true
 
-        # Blocks for the broker's answer.
-        # @return [Boolean] false when the partition is no longer ours
         def commit = @client.commit
-
-        # (see Group::Client#committed)
         def committed = @client.committed(@topic, @partition)
 
         # What was not committed yet is not to be: if the topic was deleted and recreated, it would be taken for an offset

@@ -21,26 +21,15 @@ module Guildhall
     class Partition
       extend Forwardable
 
-      attr_reader :topic, :number, :runtime, :reports
-      # @return [String] the topic's name
-      attr_reader :name
-      # @return [#codec, #begin] how payloads are decoded
-      attr_reader :decoding
+      # The name is the topic's.
+      attr_reader :topic, :name, :number, :runtime, :reports, :decoding, :inbox, :progress, :outbox
       # @return [Time, nil] the timestamp of the message that was read last
       attr_reader :newest_time
       # @return [Boolean] whether the broker has said that there is no such topic
       attr_writer :missing
       # @return [KafkaError, nil] why the broker does not let it be read; nil: it has been read since
       attr_accessor :denied
-      # @return [Outbox] what its consumers send on
-      attr_reader :outbox
-      # @return [Progress] what is done
-      attr_reader :progress
-      # @return [Inbox] what waits to be worked on
-      attr_reader :inbox
 
-      # @!attribute [w] queue
-      #   @return [#allow, #close] the reader's
       def_delegators :@backlog, :queue=
       def_delegators :@inbox, :notify, :paused?, :working?, :release, :leave
       def_delegator :@inbox, :wait_left, :wait
@@ -51,8 +40,6 @@ module Guildhall
       def_delegator :@lag, :messages, :lag
       def_delegator :@lag, :measure, :measure_lag
       def_delegators :@run, :attempt, :collapsed?, :parked_keys
-      # @!method synchronize
-      #   @return [Object] what the block returns
       def_delegators :@monitor, :synchronize
 
       def initialize(topic, name, number, listener, runtime)
@@ -81,10 +68,10 @@ module Guildhall
         @run = Run.new(self, @consumers)
       end
 
-      # @return [Hash{Symbol=>Object}] for events
+      # For events.
       def place = {topic: @name, partition: @number}
 
-      # What the reader has read; dispatches it. Called by the listener; does not block.
+      # What the reader has read. Called by the listener; does not block.
       # @param bytes [Integer] of their payloads
       # @param documents [Array<Object, nil>, nil] what the reader has decoded of each; nil: it has not tried
       def deliver(records, bytes, documents = nil)
@@ -108,8 +95,7 @@ module Guildhall
         follow_quiet
       end
 
-      # @return [Object] what the block returns
-      # @see Transactions#run
+      # (see Transactions#run)
       def transaction(&)
         raise Guildhall::ArgumentError, "topic #{@name} has no transactions: add `transactional` to its route" unless @transactions
 
@@ -119,7 +105,6 @@ module Guildhall
       # @return [Dispatches::Blocked, nil] nil: what it sends to other topics arrives
       def blocked = [@run.blocked, @outbox.blocked].compact.min_by(&:since)
 
-      # @return [Boolean] whether its consumer wants to be called periodically
       def ticks? = @topic.consumer.instance_method(:tick).owner != Consumer
 
       # Runs what is next. Called by a runner.
@@ -134,8 +119,7 @@ module Guildhall
         release unless pending
       end
 
-      # The user's pause: ends with {#resume}, whatever else the partition rests for.
-      # @param seconds [Numeric, nil] nil: until {#resume}
+      # The user's pause: ends with {#resume}, or its time, whatever else the partition rests for.
       def pause(seconds)
         return if @inbox.leaving?
 
@@ -159,7 +143,6 @@ module Guildhall
       end
 
       # What was read already is dropped, and what was said of it no longer counts.
-      # @raise [Guildhall::ArgumentError]
       def seek(target)
         Group::Client.validate_seek_target!(target)
         @seek.start(target) { @progress.rewind.tap { |generation| parked_keys&.renew(generation) } }
@@ -171,8 +154,7 @@ module Guildhall
       # Seeks to where it was read to: for a stalled partition.
       def read_on(offset) = @seek.start(offset)
 
-      # What is not marked is delivered again, from there.
-      # @param offset [Integer] the first one that is not marked
+      # What is not marked is delivered again, from the first that is not.
       def go_back(offset)
         @progress.forget_unmarked
         read_on(offset) unless @inbox.leaving?
@@ -186,9 +168,7 @@ module Guildhall
       end
 
       # Leaves the group and rejoins it, with all partitions of this client: once for all that ask for it together.
-      def rejoin
-        @listener.request { raise StalledPartitionError, "#{self} is stalled; rejoining the group" unless @inbox.leaving? }
-      end
+      def rejoin = @listener.request { raise StalledPartitionError, "#{self} is stalled; rejoining the group" unless @inbox.leaving? }
 
       def revoked? = @inbox.leaving == :revoked || @progress.closed?
       def stopping? = @inbox.leaving == :shutdown
@@ -206,7 +186,6 @@ module Guildhall
 
       def to_s = "#{@name}/#{@number}"
 
-      # @return [String] what it is doing
       def inspect
         "#<#{self.class} #{self} #{@inbox}, done up to #{@progress.next.inspect}, attempt #{attempt}#{blocked&.then { ", #{it}" }}>"
       end

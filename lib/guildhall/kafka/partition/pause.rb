@@ -18,8 +18,7 @@ module Guildhall
         Rest = Struct.new(:alarm)
         private_constant :Rest
 
-        # @yield [reason, rest] called by the timer, without the lock, when the time of a pause is over: to call {#finish} with them, and
-        #   to return what it returns
+        # @yield [reason, rest] called by the timer, without the lock, when the time of a pause is over: returns what {#finish} says
         def initialize(timer, &on_time)
           @timer = timer
           @on_time = on_time
@@ -47,9 +46,7 @@ module Guildhall
           true
         end
 
-        def finish_all
-          reasons.each { |reason| finish(reason) }
-        end
+        def finish_all = reasons.each { |reason| finish(reason) }
 
         def active? = !@rests.empty?
 

@@ -17,6 +17,13 @@ module Guildhall
       # With manual offset management a message may be done (its `consume` has returned) although it is not marked: its
       # offset is not stored, and it is consumed again only where a later batch fails ({#forget_unmarked}).
       class Progress
+        # @return [Float] of the {Clock}: when a message was last marked, or its `consume` returned
+        attr_reader :progressed_at
+        # @return [Integer, nil] the offset of the message that is to be read next; nil before the first, unless it was found out
+        attr_accessor :read_to
+        # @return [Integer] the generation of what may be marked now
+        attr_reader :generation
+
         # @param manual [Boolean] whether what is done is stored only when it was marked as well
         # @param parking [Boolean] whether messages of a batch may be done after those of later batches
         def initialize(store, manual: false, parking: false)
@@ -30,13 +37,6 @@ module Guildhall
           @progressed_at = -Float::INFINITY
           begin_progress
         end
-
-        # @return [Float] of the {Clock}: when a message was last marked, or its `consume` returned
-        attr_reader :progressed_at
-        # @return [Integer, nil] the offset of the message that is to be read next; nil before the first, unless it was found out
-        attr_accessor :read_to
-        # @return [Integer] the generation of what may be marked now
-        attr_reader :generation
 
         # @return [Boolean] whether a seek has made the messages of a generation void
         def void?(generation) = generation < @generation
@@ -77,7 +77,9 @@ module Guildhall
         # @return [Array<Integer>, nil] which messages of a batch that has had its turn are not done; nil: they are void
         def not_done(batch, indexes)
           @lock.synchronize do
-            indexes.reject { |index| @done.done?(batch.records[index].offset) } if ours?(batch.generation)
+            next if @closed || batch.generation != @generation
+
+            indexes.reject { |index| @done.done?(batch.records[index].offset) }
           end
         end
 
@@ -91,7 +93,7 @@ module Guildhall
 
         # Everything before an offset is done, and may be committed.
         # @param metadata [String, nil] kept beside the offset by the broker
-        # @return [Boolean] false when the partition is no longer ours, or a seek has made the messages void
+        # @return [Boolean] false when the partition is no longer ours, or a seek has made the messages void, here and in what follows
         def mark(next_offset, generation, metadata = nil)
           update(generation, metadata) do
             @done.advance(next_offset) if @manual
@@ -102,39 +104,29 @@ module Guildhall
         # Single messages are done, whatever lies before them, and may be committed: what virtual partitions have marked, and
         # what went to the dead letters.
         # @yieldreturn [Array<Array(Integer, Integer)>] each message's offset, and that of the message after it
-        # @return [Boolean] as {#mark}
         def mark_each(generation, metadata = nil)
-          update(generation, metadata) { yield.inject(false) { |news, (offset, next_offset)| add(offset, next_offset) || news } }
+          update(generation, metadata) { yield.count { |offset, next_offset| add(offset, next_offset) }.positive? }
         end
 
-        # `consume` has returned for everything before an offset. Returns what {#mark} does, as all below that are given a generation.
-        def complete(next_offset, generation)
-          update(generation) { @done.advance(next_offset) && !@manual }
-        end
+        # `consume` has returned for everything before an offset.
+        def complete(next_offset, generation) = update(generation) { @done.advance(next_offset) && !@manual }
 
         # `consume` has returned for single messages: those that the block returns, as for {#mark_each}.
         def complete_each(generation)
-          update(generation) { yield.inject(false) { |news, (offset, next_offset)| @done.add(offset, next_offset) || news } && !@manual }
+          update(generation) { yield.count { |offset, next_offset| @done.add(offset, next_offset) }.positive? && !@manual }
         end
 
         # Commits an offset before what lies before it is done, for delivery at most once. Blocks for the broker's answer.
-        # @raise [Rdkafka::RdkafkaError]
-        def commit_ahead(next_offset, generation)
-          update(generation) { @marked.advance(next_offset) } && commit
-        end
+        def commit_ahead(next_offset, generation) = update(generation) { @marked.advance(next_offset) } && commit
 
         # Hands over to librdkafka what is to be committed next. Does not block.
-        # @return [Boolean] false when the partition is no longer ours
         def store = @lock.synchronize { write }
 
         # Commits what is done. Blocks for the broker's answer.
-        # @return [Boolean] false when the partition is no longer ours
         def commit = store && @store.commit
 
         # Nothing is stored until {#resume_storing}, and what was is committed: an offset that is committed beside that of a transaction
         # could take its place. Blocks for the broker's answer where something was stored.
-        # @return [Boolean] false when the partition is no longer ours
-        # @raise [Rdkafka::RdkafkaError]
         def suspend_storing
           outstanding = @lock.synchronize do
             write
@@ -154,7 +146,7 @@ module Guildhall
         #   {#mark} is false
         def offset_if_done_to(next_offset, generation, metadata = nil)
           @lock.synchronize do
-            next unless ours?(generation)
+            next if @closed || generation != @generation
 
             marked = @marked.dup
             marked.advance(next_offset)
@@ -179,8 +171,7 @@ module Guildhall
           end
         end
 
-        # @return [Integer, nil] the first offset that is not marked, where that is one of an earlier batch whose `consume` has
-        #   returned; else nil
+        # @return [Integer, nil] the first offset that is not marked, where that is one of an earlier batch; else nil
         def unmarked_before(batch)
           @lock.synchronize do
             position = @marked.position
@@ -198,12 +189,7 @@ module Guildhall
 
         # What was read until now is void; what is read from now on may lie before it.
         # @return [Integer] the generation of what is read from now on
-        def rewind
-          @lock.synchronize do
-            renew(@reading += 1)
-            @generation
-          end
-        end
+        def rewind = @lock.synchronize { renew(@reading += 1) }
 
         # What a generation reads begins there: that is committed although nothing of it is done yet. Else a seek would be
         # forgotten where the partition is given up before the first message has come.
@@ -212,7 +198,6 @@ module Guildhall
         end
 
         # Nothing is stored from now on.
-        # @param dismiss [Boolean] as {OffsetStore#dismiss}
         def close(dismiss: false)
           @lock.synchronize do
             next if @closed
@@ -226,8 +211,6 @@ module Guildhall
 
         private
 
-        def ours?(generation) = !@closed && generation == @generation
-
         def begin_progress
           @done = DoneOffsets.new
           @marked = @manual ? DoneOffsets.new : @done
@@ -236,15 +219,15 @@ module Guildhall
 
         def renew(generation)
           write
-          @generation = generation
           @dirty = false
           begin_progress
           @store.rewind
+          @generation = generation
         end
 
         def update(generation, metadata = nil)
           @lock.synchronize do
-            next false unless ours?(generation)
+            next false if @closed || generation != @generation
 
             before = @marked.position
             @progressed_at = Clock.now
@@ -254,7 +237,6 @@ module Guildhall
           end
         end
 
-        # @return [Boolean] whether there is news to commit
         def add(offset, next_offset)
           @done.add(offset, next_offset) if @manual
           @marked.add(offset, next_offset)
@@ -286,11 +268,12 @@ module Guildhall
 
         # What lies between the last batch and this one is done, and all before it, unless messages of that are parked.
         def skip_to(first)
-          return @entered < first && @done.add(@entered, first) if @parking && @entered
-
-          before = @marked.position
-          @marked.advance(first) if before.nil? || @entered.nil? || before >= @entered
-          @done.advance(first)
+          if @parking && @entered
+            @done.add(@entered, first) if first > @entered
+          else
+            @marked.advance(first) if @marked.position.nil? || @entered.nil? || @marked.position >= @entered
+            @done.advance(first)
+          end
         end
 
         # What was done before a restart and lies in this batch: as with every message that is done, what lies between it and the

@@ -12,15 +12,11 @@ module Guildhall
           @runtime = partition.runtime
         end
 
-        # @param name [String] of an event
-        def publish(name, **payload)
-          @runtime.publish(name, group: @partition.topic.group, **@partition.place, **payload)
-        end
+        def publish(name, **payload) = @runtime.publish(name, group: @partition.topic.group, **@partition.place, **payload)
 
         # Once for a batch, or for what was left of it, and not for each call of `consume`: what follows each call belongs in
         # {ConsumerCall}. {Run} publishes it where messages are done after a call, in order, or after all calls that a batch is dealt out
         # in. {KeyRetries} publishes it for each message of a parked key that is done.
-        # @param messages [Messages] that were consumed
         # @param began [Float] when, of the {Clock}
         # @param size [Integer] how many of them are done
         # @param again [Boolean] whether the batch is consumed again, for the others: what is counted by batches is counted then
@@ -32,8 +28,7 @@ module Guildhall
             waited: began - messages.batch.read_at, seconds: Clock.now - began, last_offset: messages.last_offset)
         end
 
-        # @param error [Exception] that `consume` has raised
-        # @param messages [Messages, nil] that it was called with; nil: it was not called
+        # @param messages [Messages, nil] that `consume` was called with; nil: it was not called
         # @param isolating [Boolean] whether the message that fails is being looked for, which takes more attempts than the route allows
         def consume_failed(error, messages, attempt, isolating: false)
           return if ForwardingError.load_of(error) # no failure of the consumer: {Dispatches} reports what it sends
@@ -42,9 +37,7 @@ module Guildhall
             first_offset: messages&.first_offset, last_offset: messages&.last_offset, **(isolating ? {isolating:} : {}))
         end
 
-        def error(error, type, **payload)
-          @runtime.error(error, type, **@partition.place, **payload)
-        end
+        def error(error, type, **payload) = @runtime.error(error, type, **@partition.place, **payload)
       end
     end
   end

@@ -31,7 +31,6 @@ module Guildhall
             true
           end
 
-          # @return [Boolean] whether nothing was marked
           def empty? = next_offset.nil?
 
           # @return [Array(Integer, String), nil] offset and metadata to be committed; nil: the partition is no longer ours, or a
@@ -62,9 +61,7 @@ module Guildhall
 
         # Makes the producer, in a thread of its own: until it is there, what an earlier owner has left open keeps the group's
         # offset from being read. Does not block.
-        def open
-          @runtime.in_background { ErrorBoundary.run(->(error) { report(explained(error)) unless @closed }) { producer } }
-        end
+        def open = @runtime.in_background { ErrorBoundary.run(->(error) { report(explained(error)) unless @closed }) { producer } }
 
         # As {Consumer#transaction}. Blocks for the brokers' answers.
         def run(&)
@@ -155,9 +152,7 @@ module Guildhall
         end
 
         # What a call raises after a transaction has failed says only that it has.
-        def reason(producer, error)
-          (producer.failure(error) if OF_PRODUCER.any? { |klass| klass === error }) || error
-        end
+        def reason(producer, error) = (producer.failure(error) if OF_PRODUCER.any? { |klass| klass === error }) || error
 
         # The coordinator does not know a transaction that it has refused from the beginning; a call that was given up may still be in
         # progress. The reason is raised.
@@ -202,7 +197,7 @@ module Guildhall
           @runtime.in_background { producer.close }
         end
 
-        # @return [Exception] what says nothing about a message as what it is
+        # @return [Exception] a TransactionError for what says nothing about a message
         def explained(error, producer = nil, began = nil)
           return error unless error.is_a?(Rdkafka::BaseError)
           unless error.is_a?(Rdkafka::RdkafkaError)
