@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require "guildhall/clock"
-require_relative "pause"
 
 module Guildhall
   module Kafka
@@ -17,7 +16,20 @@ module Guildhall
       #     :assigned ⇄ :seeking
       #         ↓           ↓
       #     :leaving (:revoked or :shutdown) → :left
+      #
+      # It rests while there is any reason. Each has an end of its own, so that a user's pause outlasts a back-off, and quiet both:
+      #
+      #     :user         | {Consumer#resume}, or the time that {Consumer#pause} was given
+      #     :backoff      | its time
+      #     :filter       | the time that a filter has asked for
+      #     :keys         | a parked key makes progress
+      #     :dead_letters | the brokers have the dead letters
+      #     :forwarding   | the brokers have what a consumer sends on
+      #     :quiet        | {Runtime#resume}
       class Inbox
+        Rest = Struct.new(:alarm)
+        private_constant :Rest
+
         # @return [Symbol, nil] :revoked or :shutdown, the first that was said; nil: it is not given up
         attr_reader :leaving
         # @return [#run] what runners run when parked keys are to be tried
@@ -29,7 +41,8 @@ module Guildhall
           @on_left = ConditionVariable.new
           @state = :assigned
           @leaving = nil
-          @pause = Pause.new(timer) { |reason, rest| resume(reason, rest) }
+          @rests = {} # by their reasons
+          @timer = timer
           @batches = backlog
           @events = []
           @runners = runners
@@ -95,7 +108,7 @@ module Guildhall
         def seek
           update do
             @state = :seeking unless leaving?
-            %i[filter keys dead_letters forwarding].each { |reason| @pause.finish(reason) } # what it waits for is void
+            %i[filter keys dead_letters forwarding].each { |reason| end_rest(reason) } # what it waits for is void
             @key_retry_wanted = false
             @batches.clear
             yield
@@ -114,7 +127,7 @@ module Guildhall
             @batches.clear
             @events.clear
             @key_retry_wanted = false
-            @pause.finish_all
+            @rests.keys.each { |rested| end_rest(rested) }
             @runners.hurry(@job) if @runner == :called
             @runners.hurry(@key_retries) if @key_retry_since
           end
@@ -139,32 +152,32 @@ module Guildhall
           end
         end
 
-        # (see Pause#start)
+        # Takes the place of an earlier pause for this reason.
+        # @param seconds [Numeric, nil] nil: until {#resume}
+        # @yield called by the timer, without the lock, where its time has ended it
         # @return [Boolean, nil] whether it was not paused for this reason before; nil: it is given up
         def pause(reason, seconds = nil, &)
           update do
             next if leaving?
 
-            paused = @pause.finish(reason)
-            @pause.start(reason, seconds, &)
+            paused = @rests.key?(reason)
+            rest(reason, seconds, &)
             !paused
           end
         end
 
         # The batch in work makes the partition rest, unless a seek, or the partition's end, has made it void.
         # @return [Object, nil] this pause, for {#resume}; nil: it is void
-        def pause_for(batch, reason, seconds = nil)
-          update { @pause.start(reason, seconds) if @batches.first.equal?(batch) }
-        end
+        def pause_for(batch, reason, seconds = nil) = update { rest(reason, seconds) if @batches.first.equal?(batch) }
 
-        # @param rest [Object] only this pause, which {#pause_for} has returned
+        # @param rest [Object] only this pause, which {#pause_for} has returned, not a later one
         # @return [Boolean] whether it was paused for this reason
-        def resume(reason, *rest) = update { @pause.finish(reason, *rest) }
+        def resume(reason, *rest) = update { end_rest(reason, *rest) }
 
-        def paused? = @lock.synchronize { @pause.active? }
+        def paused? = @lock.synchronize { resting? }
 
-        # @return [Boolean] whether the user has paused the partition, or the application is quiet
-        def suspended? = @lock.synchronize { @pause.suspended? }
+        # @return [Boolean] whether parked keys are not tried either
+        def suspended? = @lock.synchronize { suspending? }
 
         # @return [Boolean] whether a runner has a job of this partition: messages, an event, or its end
         def working? = @runner == :working || !@key_retry_since.nil?
@@ -199,7 +212,7 @@ module Guildhall
 
         # With the lock held, as all below.
         def arrange
-          @batches.allow(open?, @pause.active?)
+          @batches.allow(open?, resting?)
           arrange_key_retry if @key_retry_wanted && !@key_retry_since
           return unless @runner == :none && work?
 
@@ -209,15 +222,33 @@ module Guildhall
         end
 
         def arrange_key_retry
-          return unless @state == :assigned && !@pause.suspended?
+          return if !takes? || suspending?
 
           @key_retry_since = Clock.now
           @key_retry_wanted = false
           @runners.push(@key_retries)
         end
 
+        def rest(reason, seconds, &ended)
+          end_rest(reason)
+          rest = @rests[reason] = Rest.new
+          rest.alarm = @timer.after(seconds) { ended&.call if resume(reason, rest) } if seconds
+          rest
+        end
+
+        def end_rest(reason, rest = @rests[reason])
+          return false unless rest && @rests[reason].equal?(rest)
+
+          @rests.delete(reason)
+          @timer.cancel(rest.alarm)
+          true
+        end
+
+        def resting? = !@rests.empty?
+        def suspending? = @rests.key?(:user) || @rests.key?(:quiet)
+
         # @return [Boolean] whether messages are worked on
-        def open? = takes? && !@pause.active?
+        def open? = takes? && !resting?
 
         def work?
           return @state != :left && !@key_retry_since && @sending.zero? if leaves?

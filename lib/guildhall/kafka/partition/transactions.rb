@@ -1,6 +1,5 @@
 # frozen_string_literal: true
 
-require "forwardable"
 require "guildhall/clock"
 require "guildhall/error_boundary"
 require_relative "../group/client"
@@ -90,17 +89,14 @@ module Guildhall
         def producer
           @lock.synchronize do
             raise not_ours if @closed
+            next @producer if @producer
 
-            @producer ||= create
+            made = @runtime.transactional_producer("#{@partition.topic.group}/#{@partition}")
+            @producer = made.open { @closed }
+          rescue StandardError
+            made&.close
+            raise
           end
-        end
-
-        def create
-          producer = @runtime.transactional_producer("#{@partition.topic.group}/#{@partition}")
-          producer.open { @closed }
-        rescue StandardError
-          producer&.close
-          raise
         end
 
         def perform(producer)
@@ -111,8 +107,7 @@ module Guildhall
             send_offset(producer, marks) unless marks.empty?
             ready = true
           rescue Exception => error # rubocop:disable Lint/RescueException -- whatever it is, the transaction is aborted
-            error = reason(producer, error)
-            raise error
+            raise error = reason(producer, error)
           ensure
             roll_back(producer, error) unless ready
             raise TransactionExitError, EXIT unless ready || error
@@ -157,9 +152,8 @@ module Guildhall
         # The coordinator does not know a transaction that it has refused from the beginning; a call that was given up may still be in
         # progress. The reason is raised.
         def expected?(error, reason)
-          return false unless error.is_a?(Rdkafka::RdkafkaError)
-
-          error.code == :conflict || (error.code == :invalid_txn_state && reason.is_a?(Rdkafka::RdkafkaError) && reason.abortable?)
+          code = error.is_a?(Rdkafka::RdkafkaError) && error.code
+          code == :conflict || (code == :invalid_txn_state && reason.is_a?(Rdkafka::RdkafkaError) && reason.abortable?)
         end
 
         # Where it ends without an answer, the transaction may have been committed all the same: the next producer waits until that is
@@ -172,8 +166,7 @@ module Guildhall
           raise unless error.abortable?
 
           decided = true # it was not committed
-          error = reason(producer, error)
-          roll_back(producer, error)
+          roll_back(producer, error = reason(producer, error))
           raise error
         ensure
           unless decided

@@ -140,6 +140,51 @@ class KafkaInboxTest < GuildhallTest
     assert_equal 2, pushed.size
   end
 
+  def test_rests_while_any_reason_holds
+    @inbox.resume(:user) # which never began
+    @inbox.pause(:user)
+    @inbox.pause(:backoff, 60)
+    @inbox.pause(:quiet)
+    %i[user backoff quiet].each do |reason|
+      assert_predicate @inbox, :paused?
+      assert @inbox.resume(reason)
+    end
+    refute_predicate @inbox, :paused?
+  end
+
+  def test_a_back_off_that_ends_leaves_the_others
+    @inbox.pause(:user)
+    @inbox.pause(:backoff, 0.001)
+    assert @timer.pass
+    assert_equal [true, false, true, false], [@inbox.paused?, @inbox.resume(:backoff), @inbox.resume(:user), @inbox.paused?]
+  end
+
+  def test_it_tells_only_of_a_time_that_is_over
+    told = []
+    @inbox.pause(:user, 0.001) { told << 1 }
+    @inbox.pause(:user, 0.001) { told << 2 }
+    2.times { @timer.pass }
+    @inbox.pause(:user, 0.001) { told << 3 }
+    @inbox.resume(:user)
+    @timer.pass
+    assert_equal [2], told
+  end
+
+  def test_another_pause_for_the_same_reason_takes_its_place
+    assert @inbox.pause(:user, 0.001)
+    refute @inbox.pause(:user)
+    refute @timer.pass, "the first one's alarm"
+    assert_predicate @inbox, :paused?
+  end
+
+  def test_all_pauses_end_with_the_partition
+    @inbox.pause(:user, 60)
+    @inbox.pause(:quiet)
+    @inbox.leave(:revoked)
+    refute_predicate @inbox, :paused?
+    refute @timer.pass
+  end
+
   def test_a_seek_voids_what_waits
     @inbox.push(batch)
     yielded = false
