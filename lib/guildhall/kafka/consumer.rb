@@ -160,16 +160,10 @@ module Guildhall
       # @raise [MissingDependencyError] without the gem waterdrop
       def producer = @call.producer
 
-      # Does not wait for the broker.
+      # Those named `sync` block for the broker's answer.
       def produce_async(...) = producer.produce_async(...)
-
-      # Blocks for the broker's answer.
       def produce_sync(...) = producer.produce_sync(...)
-
-      # (see #produce_async)
       def produce_many_async(...) = producer.produce_many_async(...)
-
-      # (see #produce_sync)
       def produce_many_sync(...) = producer.produce_many_sync(...)
 
       # (see Delaying::DelayedProducing#produce_later)
@@ -212,11 +206,7 @@ module Guildhall
 
       # A class that was reloaded meanwhile may have fewer periods.
       # @!visibility private
-      # @param index [Integer] of the period
-      def periodic(index)
-        period = self.class.periods[index]
-        instance_exec(&period.block) if period
-      end
+      def periodic(index) = self.class.periods[index]&.then { |period| instance_exec(&period.block) }
 
       private
 

@@ -51,8 +51,7 @@ module Guildhall
         value
       end
 
-      # Whether the bytes are invalid: they cannot be decoded, or a validator has refused them. May block until it is known.
-      # @raise as {#failure} does
+      # Whether the bytes are invalid: they cannot be decoded, or a validator has refused them. Blocks and raises as {#failure}.
       def undecodable? = !(failure = self.failure).nil? && Partition::ErrorKind.of(failure.exception, @batch.topic) == :undecodable
 
       # Whether the payload has been asked for.
@@ -78,7 +77,6 @@ module Guildhall
       # Topic, partition, offset, key, headers, timestamp; never decodes the payload.
       # @return [Record]
       def metadata = @record
-
       def topic = @record.topic
       def partition = @record.partition
       def offset = @record.offset

@@ -83,13 +83,8 @@ module Guildhall
       alias length size
 
       def count(*arguments, &) = arguments.empty? && !block_given? ? size : super
-
       def empty? = @indexes.empty?
-
-      def first(count = nil)
-        count ? super : self[0]
-      end
-
+      def first(count = nil) = count ? super : self[0]
       def last = self[-1]
 
       # @raise [Exception] what the deserializer raised for the first payload that it could not decode
@@ -104,12 +99,10 @@ module Guildhall
         each { |message| yield(message, message.payload) unless message.tombstone? || message.failure }
       end
 
-      # The messages whose payload could not be decoded; {Message#failure} says why.
-      # @raise [Exception] an outage, as {Message#failure} does
+      # The messages whose payload could not be decoded; {Message#failure} says why, and raises an outage, as this does.
       def failures = failed.select(&:failure)
 
       # @!visibility private
-      # @see Message#undecodable?
       def undecodable = failed.select(&:undecodable?)
 
       def tombstones = where { |index| @batch.records[index].tombstone? }
@@ -132,10 +125,7 @@ module Guildhall
 
       # @!visibility private
       # From now on the consumer has them.
-      def hand_over
-        @handed_over = true
-        self
-      end
+      def hand_over = tap { @handed_over = true }
 
       # For middleware, as {#records}; costs nearly nothing where no message has such a header.
       # @param name [String] of a header
@@ -160,8 +150,7 @@ module Guildhall
 
       # @!visibility private
       # Each message's step is given out once. With the lock of {Partition::Progress} held.
-      # @return [Array<Array(Integer, Integer)>] of the messages up to that offset each one's offset, and that of the message
-      #   after it in the batch
+      # @return [Array<Array(Integer, Integer)>] of the messages up to that offset each one's offset, and that of the one after it
       def next_steps(offset = last_offset)
         steps = []
         while (index = @indexes[@stepped]) && (own = @batch.records[index].offset) <= offset

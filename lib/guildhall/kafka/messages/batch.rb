@@ -11,21 +11,16 @@ module Guildhall
       # Records of one partition that were read together, in the order of their offsets, with what becomes of their payloads. Records
       # are referred to by their index.
       class Batch
-        attr_reader :records
-        # @return [DecodedPayloads, DecodedPayloads::Slice]
-        attr_reader :results
-        # @return [Routing::Topic] the route
-        attr_reader :topic
-        # @return [Integer] of all payloads
-        attr_reader :bytes
         # @return [Float] when it was read, of the {Clock}
         attr_reader :read_at
-        # @return [Integer] the partition's when they were read: see {Partition::Progress}
-        attr_reader :generation
         # @return [Integer] the offset after the batch
         attr_reader :end_offset
+        attr_reader :records, :results, :topic, :bytes, :generation
 
         # @param records [Array<Record>] not empty
+        # @param results [DecodedPayloads, DecodedPayloads::Slice]
+        # @param bytes [Integer] of all payloads
+        # @param generation [Integer] the partition's when they were read: see {Partition::Progress}
         # @param end_offset [Integer, nil] nil: that after the last record
         # @param kept [Array<Integer>, nil] nil: all that the deserializer does not leave out
         def initialize(records, results, topic, bytes:, generation: 0, read_at: Clock.now, end_offset: nil, kept: nil)
@@ -51,19 +46,13 @@ module Guildhall
           end
         end
 
-        # How many were left out.
         def dropped = @records.size - kept.size
 
         # Leaves out more records: those that a filter has rejected.
-        def reject(indexes)
-          @kept = kept - indexes
-        end
+        def reject(indexes) = @kept = kept - indexes
 
         # The filters have decided about all of its records.
-        def filtered
-          @filtered = true
-        end
-
+        def filtered = @filtered = true
         def filtered? = @filtered
 
         # A filter makes all of it wait.
@@ -73,7 +62,6 @@ module Guildhall
         end
 
         def postponed? = !@postponed_until.nil? && Clock.now < @postponed_until
-
         def postponed_seconds = Clock.left(@postponed_until)
 
         # @param index [Integer] with which the second part begins; not 0

@@ -9,10 +9,8 @@ module Guildhall
       #     user's text␟gh1:gap.length,gap.length…     in base 36, from the offset on
       module DoneRanges
         MARK = "\u241Fgh1:"
-        # What brokers commit at most: `offset.metadata.max.bytes`, unless it is set.
-        BROKERS_MAX_BYTES = 4_096
-        # With the user's text, so that some is left.
-        MAX_BYTES = 3_000
+        BROKERS_MAX_BYTES = 4_096 # what they commit at most: `offset.metadata.max.bytes`, unless it is set
+        MAX_BYTES = 3_000 # with the user's text, so that some is left
 
         # @param offset [Integer] the committed one
         # @param done [Array<Range<Integer>>] what is done behind it, in order

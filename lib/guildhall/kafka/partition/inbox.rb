@@ -55,15 +55,15 @@ module Guildhall
           @sending = 0 # threads that send messages to other topics, for {Dispatches}
         end
 
-        # Parked keys are due: one runner tries them, beside the one that works on batches, unless the user has paused the partition.
-        def request_key_retry = update { @key_retry_wanted = true unless leaving? }
+        # Parked keys are due: one runner tries them, beside the one that works on batches, unless the partition is suspended.
+        def request_key_retry = update { @key_retry_wanted = true }
 
         # That runner has done a message.
         # @param again [Boolean] whether there is more
         def key_retry_ended(again:)
           update do
             @key_retry_since = nil
-            @key_retry_wanted = true if again && !leaving?
+            @key_retry_wanted ||= again
           end
         end
 
@@ -77,7 +77,7 @@ module Guildhall
 
         # An event for the consumer, delivered when it is free.
         # @param event [Symbol, Array] :tick or :eofed; with arguments: `[:periodic, index]`
-        def notify(event) = update { @events << event unless @events.include?(event) || leaving? }
+        def notify(event) = update { @events << event unless @events.include?(event) }
 
         # @return [Array(Symbol, Object), nil] a job and its argument; nil: there is nothing to do
         def next_job
@@ -85,7 +85,7 @@ module Guildhall
             next unless work?
 
             @runner = :working
-            next [:leave, @leaving] if leaves?
+            next [:leave, @leaving] if leaving?
 
             @events.any? ? [:event, @events.shift] : [:consume, @batches.first]
           end
@@ -93,14 +93,13 @@ module Guildhall
 
         def release = update { @runner = :none }
 
-        # Its batch is done.
         def finish(batch) = update { @batches.shift if @batches.first.equal?(batch) }
 
         # Parts of the batch in work take its place.
         # @return [Object, nil] nil: a seek, or the partition's end, has made it void
         def replace(batch, parts) = update { @batches.replace_first(parts) if @batches.first.equal?(batch) }
 
-        # @return [Boolean] whether messages are taken on, be it to wait
+        # Whether messages are taken on, be it to wait.
         def takes? = @state == :assigned
 
         # What waits is void, and nothing is taken until {#sought}.
@@ -125,8 +124,6 @@ module Guildhall
             @state = :leaving unless leaving?
             @leaving ||= reason
             @batches.clear
-            @events.clear
-            @key_retry_wanted = false
             @rests.keys.each { |rested| end_rest(rested) }
             @runners.hurry(@job) if @runner == :called
             @runners.hurry(@key_retries) if @key_retry_since
@@ -176,16 +173,16 @@ module Guildhall
 
         def paused? = @lock.synchronize { resting? }
 
-        # @return [Boolean] whether parked keys are not tried either
+        # Whether parked keys are not tried either.
         def suspended? = @lock.synchronize { suspending? }
 
-        # @return [Boolean] whether a runner has a job of this partition: messages, an event, or its end
+        # Whether a runner has a job of this partition: messages, an event, or its end.
         def working? = @runner == :working || !@key_retry_since.nil?
 
         # @return [Float, nil] of the {Clock}: since when a runner has a job of this partition, or is waited for; nil: neither
         def busy_since = [(@called_at unless @runner == :none), @key_retry_since].compact.min
 
-        # @return [Boolean] whether nothing is to be done without a request for it
+        # Whether nothing is to be done without a request for it.
         def idle? = @lock.synchronize { open? && @runner == :none && @batches.empty? }
 
         # @return [Array<Record>, nil] of the batch that is in work, or is next
@@ -202,28 +199,20 @@ module Guildhall
 
         # All changes: runs the block with the lock held, then allows the reader and calls a runner as state and pauses permit.
         # @return [Object, nil] what the block returns
-        def update
-          @lock.synchronize do
-            result = yield
-            arrange
-            result
-          end
-        end
+        def update = @lock.synchronize { yield.tap { arrange } }
 
         # With the lock held, as all below.
         def arrange
           @batches.allow(open?, resting?)
-          arrange_key_retry if @key_retry_wanted && !@key_retry_since
+          arrange_key_retry if @key_retry_wanted && !@key_retry_since && takes? && !suspending?
           return unless @runner == :none && work?
 
           @runner = :called
           @called_at = Clock.now
-          @runners.push(@job, urgent: leaves?)
+          @runners.push(@job, urgent: leaving?)
         end
 
         def arrange_key_retry
-          return if !takes? || suspending?
-
           @key_retry_since = Clock.now
           @key_retry_wanted = false
           @runners.push(@key_retries)
@@ -247,16 +236,14 @@ module Guildhall
         def resting? = !@rests.empty?
         def suspending? = @rests.key?(:user) || @rests.key?(:quiet)
 
-        # @return [Boolean] whether messages are worked on
+        # Whether messages are worked on.
         def open? = takes? && !resting?
 
         def work?
-          return @state != :left && !@key_retry_since && @sending.zero? if leaves?
+          return @state != :left && !@key_retry_since && @sending.zero? if leaving?
 
           @events.any? || (open? && !@batches.empty?)
         end
-
-        def leaves? = !open? && leaving?
       end
     end
   end
