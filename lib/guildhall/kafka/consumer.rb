@@ -77,23 +77,20 @@ module Guildhall
 
       # The topic's name; with a pattern, the one that matched.
       def topic_name = @call.name
-
       def partition = @call.number
 
       # 1 at first, 2 when `consume` is called again after it raised, and so on.
       def attempt = @call.attempt
-
       def retrying? = attempt > 1
 
       # With virtual partitions: whether the partition is consumed in order for now, after a failure.
       def collapsed? = @call.collapsed?
 
-      # Whether the partition has gone, or is about to go, to another member, which consumes again what was not marked as consumed. A
-      # consumer that has marked messages may return early then.
+      # Whether the partition has gone, or is about to go, to another member. A consumer that has marked messages may return early then:
+      # the member consumes again what was not marked as consumed.
       def revoked? = @call.revoked?
 
-      # Whether the process is about to stop. A consumer that has marked messages may return early then: what it has not marked is
-      # consumed after the next start.
+      # Whether the process is about to stop. A consumer may return early as in {#revoked?}: the rest is consumed after the next start.
       def stopping? = @call.stopping?
 
       # This message and all before it are done; committed within `config.commit_interval`. Does not block.
@@ -104,11 +101,10 @@ module Guildhall
       def mark_as_consumed(message, metadata = nil) = @call.mark(message, metadata)
 
       # Like {#mark_as_consumed}, but commits at once and blocks for the broker's answer; in a transaction, with that.
-      # @return [Boolean] false when the partition is no longer ours
       def mark_as_consumed!(message, metadata = nil) = @call.mark(message, metadata) && @call.commit
 
+      # Like {#mark_as_consumed}.
       # @param offset [Integer] of the last message that is done
-      # @return [Boolean] false when the partition is no longer ours
       def mark_offset(offset, metadata = nil) = @call.mark_offset(offset, metadata)
 
       # Commits what was marked; blocks for the broker's answer.
@@ -138,7 +134,6 @@ module Guildhall
 
       # Ends a pause. May be called by any thread.
       def resume = @call.resume
-
       def paused? = @call.paused?
 
       # Where to go on once `consume` has returned, instead of after this batch; the committed offset goes back with it. Does

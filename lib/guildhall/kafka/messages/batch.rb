@@ -23,7 +23,7 @@ module Guildhall
         # @param generation [Integer] the partition's when they were read: see {Partition::Progress}
         # @param end_offset [Integer, nil] nil: that after the last record
         # @param kept [Array<Integer>, nil] nil: all that the deserializer does not leave out
-        def initialize(records, results, topic, bytes:, generation: 0, read_at: Clock.now, end_offset: nil, kept: nil)
+        def initialize(records, results, topic, bytes:, generation: 0, read_at: Clock.now, end_offset: nil, kept: nil, filtered: false)
           @records = records
           @results = results
           @topic = topic
@@ -33,7 +33,7 @@ module Guildhall
           @end_offset = end_offset || (records.last.offset + 1)
           @kept = kept
           @postponed_until = nil
-          @filtered = false
+          @filtered = filtered
         end
 
         def first_offset = @records.first.offset
@@ -106,7 +106,7 @@ module Guildhall
         def undropped(indexes) = @results.filtering? ? indexes.reject { |index| DROPPED.equal?(@results[index]) } : indexes
 
         def part(records, results, bytes, kept)
-          self.class.new(records, results, @topic, bytes:, generation: @generation, read_at: @read_at, kept:)
+          self.class.new(records, results, @topic, bytes:, generation: @generation, read_at: @read_at, kept:, filtered: @filtered)
         end
       end
     end

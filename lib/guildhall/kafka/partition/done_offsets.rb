@@ -16,11 +16,7 @@ module Guildhall
           @beyond = []
         end
 
-        # @return [DoneOffsets] as far as this one, from where it goes its own way
-        def initialize_copy(other)
-          super
-          @beyond = @beyond.dup
-        end
+        def initialize_copy(_other) = @beyond = @beyond.dup
 
         # Everything before an offset is done. As {#add}, tells whether that is news.
         def advance(next_offset)
@@ -48,7 +44,6 @@ module Guildhall
         # @return [Integer, nil] the offset behind everything that is done; nil: nothing is known yet
         def reach = @beyond.last&.end || @position
 
-        # @return [Boolean] whether everything that is done lies before the position
         def contiguous? = @beyond.empty?
 
         private

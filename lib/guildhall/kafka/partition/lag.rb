@@ -39,8 +39,7 @@ module Guildhall
         end
 
         # Called now and then: that nothing was left a moment ago bounds the age of what comes next.
-        # @return [Hash{Symbol=>Object}, nil] topic, partition, messages, seconds, paused, blocked (why dead letters cannot be sent, or
-        #   nil); nil while that is not known
+        # @return [Hash{Symbol=>Object}, nil] as in the event `lag.measured`; nil while it is not known
         def measure
           count = messages or return
           @caught_up_at = Time.now if count.zero?
@@ -60,19 +59,18 @@ module Guildhall
         def reached = [read_to, client&.position(name, number)].compact.max
 
         def ask
-          if read_to
-            last = client.resolve(name, number, :latest)
-            last if idle_behind? && (denied? || last > reached)
-          else
+          unless read_to
             @progress.read_to = client.start_of(name, number)
-            nil
+            return
           end
+          last = client.resolve(name, number, :latest)
+          last if idle_behind? && (denied? || last > reached)
         rescue Rdkafka::RdkafkaError => error
           @partition.reports.error(error, "watchdog")
           nil
         end
 
-        # @return [Float] the age of the oldest message that is not done; where it has not been read yet, its age is at most that
+        # The age of the oldest message that is not done; where it has not been read yet, its age is at most that.
         def seconds(count)
           return 0.0 if count.zero?
 

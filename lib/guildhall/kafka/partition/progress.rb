@@ -8,8 +8,7 @@ require_relative "done_offsets"
 module Guildhall
   module Kafka
     class Partition
-      # Tracks which messages of one partition are done and which offset is to be committed. The only place that stores offsets.
-      # May be used by several threads.
+      # Which messages of one partition are done, and which offset is to be committed. The only place that stores offsets. Any thread.
       #
       # Each seek begins a new *generation*. Marks, and ends of `consume`, that concern messages of an older generation are
       # refused: these messages will be read again.
@@ -44,12 +43,10 @@ module Guildhall
         # @return [Integer, nil] the first offset that is neither marked nor covered by a completed `consume`; nil: nothing was begun yet
         def next = @lock.synchronize { @done.position }
 
-        # @return [Integer, nil] the first offset that is not to be committed as done; nil: nothing was begun yet
+        # @return [Integer, nil] the first offset that is not to be committed as done
         def commit_position = @lock.synchronize { @marked.position }
 
-        # What the group has committed behind its offset is not done again. Blocks for the broker's answer; before the first
-        # batch.
-        # @raise [Rdkafka::RdkafkaError]
+        # What the group has committed behind its offset is not done again. Blocks for the broker's answer; before the first batch.
         def recall
           offset, metadata = @store.committed
           known = offset ? DoneRanges.load(offset, metadata) : []
@@ -85,7 +82,7 @@ module Guildhall
 
         def done?(offset) = @lock.synchronize { @done.done?(offset) }
 
-        # @return [Boolean] whether all that is done can be written beside the offset
+        # Whether all that is done can be written beside the offset.
         def fit? = @lock.synchronize { DoneRanges.fit?(@marked.position, @marked.beyond, @metadata) }
 
         # @return [Integer] how many offsets behind {#commit_position} are done
@@ -101,11 +98,10 @@ module Guildhall
           end
         end
 
-        # Single messages are done, whatever lies before them, and may be committed: what virtual partitions have marked, and
-        # what went to the dead letters.
+        # Single messages are done, whatever lies before them: what virtual partitions have marked, and what went to the dead letters.
         # @yieldreturn [Array<Array(Integer, Integer)>] each message's offset, and that of the message after it
         def mark_each(generation, metadata = nil)
-          update(generation, metadata) { yield.count { |offset, next_offset| add(offset, next_offset) }.positive? }
+          update(generation, metadata) { yield.inject(false) { |news, (offset, next_offset)| add(offset, next_offset) || news } }
         end
 
         # `consume` has returned for everything before an offset.
@@ -113,7 +109,7 @@ module Guildhall
 
         # `consume` has returned for single messages: those that the block returns, as for {#mark_each}.
         def complete_each(generation)
-          update(generation) { yield.count { |offset, next_offset| @done.add(offset, next_offset) }.positive? && !@manual }
+          update(generation) { yield.inject(false) { |news, (offset, next_offset)| @done.add(offset, next_offset) || news } && !@manual }
         end
 
         # Commits an offset before what lies before it is done, for delivery at most once. Blocks for the broker's answer.
@@ -128,22 +124,18 @@ module Guildhall
         # Nothing is stored until {#resume_storing}, and what was is committed: an offset that is committed beside that of a transaction
         # could take its place. Blocks for the broker's answer where something was stored.
         def suspend_storing
-          outstanding = @lock.synchronize do
+          @lock.synchronize do
             write
             @suspended = true
-            @uncommitted
           end
-          return !@closed unless outstanding && !@closed
+          return !@closed unless @uncommitted && !@closed
 
           @store.commit.tap { |committed| @uncommitted = false if committed }
         end
 
-        def resume_storing
-          @suspended = false
-        end
+        def resume_storing = @suspended = false
 
-        # @return [Array(Integer, String), nil] offset and metadata to be committed if everything before an offset were done; nil as
-        #   {#mark} is false
+        # @return [Array(Integer, String), nil] what to commit if everything before an offset were done; nil as {#mark} is false
         def offset_if_done_to(next_offset, generation, metadata = nil)
           @lock.synchronize do
             next if @closed || generation != @generation

@@ -9,8 +9,8 @@ require_relative "../producing/delivery"
 module Guildhall
   module Kafka
     class Partition
-      # The transactions of one partition for the time of its assignment: what is produced in one, and the offset that is marked
-      # in it, are committed together or not at all.
+      # The transactions of one partition: what is produced in one, and the offset that is marked in it, are committed together or not at
+      # all.
       #
       # Two fences keep apart who has the partition and who had it. Its producer's transactional id is the partition's: the
       # next owner's ends what this one has left open, at once. And the offset is sent as a member of the group: the

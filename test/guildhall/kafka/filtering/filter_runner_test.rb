@@ -204,6 +204,19 @@ class KafkaFilterRunnerTest < GuildhallTest
     assert_equal [[[0, 1, 2]], 3], [@seen, kafka.committed]
   end
 
+  # A filter that counts (a throttle) would count them twice.
+  def test_messages_that_wait_for_an_outage_are_not_filtered_again
+    filtered = []
+    outages = 2
+    kafka = kafka do
+      deserializer ->(bytes) { bytes == "2" && (outages -= 1) >= 0 ? raise(Errno::ECONNREFUSED) : bytes }
+      dead_letter_queue topic: "dead", dispatch_undecodable: true
+      filter { |messages| filtered.concat(messages.map(&:offset)) }
+    end
+    kafka.deliver(0...4).work
+    assert_equal [[0, 1, 2, 3], [[0, 1], [2, 3]], 4], [filtered, @seen, kafka.committed]
+  end
+
   def test_payloads_follow_a_batch_that_is_split
     payloads = []
     kafka = kafka(consumer { payloads.concat(messages.payloads) }) do
