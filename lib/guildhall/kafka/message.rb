@@ -65,13 +65,11 @@ module Guildhall
 
       # By its deserializer where the topic has one.
       def key = decoded(@batch.topic.key_deserializer, @record.key)
-
       def raw_key = @record.key
 
       # By their deserializer where the topic has one.
       # @return [Hash{String=>String, Array<String>}] several values of one name are an Array
       def headers = decoded(@batch.topic.headers_deserializer, @record.headers)
-
       def raw_headers = @record.headers
 
       # Topic, partition, offset, key, headers, timestamp; never decodes the payload.

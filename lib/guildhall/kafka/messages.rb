@@ -110,10 +110,8 @@ module Guildhall
       # How many messages of the batch the deserializer has left out.
       def dropped = @batch.dropped
 
-      # How many messages were read, with those left out.
+      # How many messages were read, and bytes of their payloads, with those left out.
       def read = @batch.records.size
-
-      # Bytes of the payloads that were read, with those left out.
       def bytes = @batch.bytes
 
       # A consumer that asks for them has looked at all of its messages; middleware that does has consumed none.

@@ -6,10 +6,8 @@ module Guildhall
   module Kafka
     class Partition
       # What a partition has to do next, and whether it may: its batches, its events, its state and its pauses. Hands out one
-      # job at a time.
-      #
-      # Three threads meet here: the listener delivers batches and takes the partition away, a runner works, the timer ends
-      # pauses. The lock is never held while foreign code runs.
+      # job at a time. Three threads meet here: the listener delivers batches and takes the partition away, a runner works, the timer
+      # ends pauses. The lock is never held while foreign code runs.
       #
       # Where the partition is in its life; messages are taken and worked on in :assigned only:
       #
@@ -75,8 +73,7 @@ module Guildhall
 
         def push(batch) = update { @batches << batch if takes? }
 
-        # An event for the consumer, delivered when it is free.
-        # @param event [Symbol, Array] :tick or :eofed; with arguments: `[:periodic, index]`
+        # An event for the consumer, delivered when it is free: :tick, :eofed, or with arguments `[:periodic, index]`.
         def notify(event) = update { @events << event unless @events.include?(event) }
 
         # @return [Array(Symbol, Object), nil] a job and its argument; nil: there is nothing to do
@@ -92,7 +89,6 @@ module Guildhall
         end
 
         def release = update { @runner = :none }
-
         def finish(batch) = update { @batches.shift if @batches.first.equal?(batch) }
 
         # Parts of the batch in work take its place.
@@ -132,7 +128,6 @@ module Guildhall
 
         def leaving? = !@leaving.nil?
 
-        # The consumer was notified.
         def end_leaving
           update do
             @state = :left
@@ -149,8 +144,7 @@ module Guildhall
           end
         end
 
-        # Takes the place of an earlier pause for this reason.
-        # @param seconds [Numeric, nil] nil: until {#resume}
+        # Takes the place of an earlier pause for this reason. Without seconds it lasts until {#resume}.
         # @yield called by the timer, without the lock, where its time has ended it
         # @return [Boolean, nil] whether it was not paused for this reason before; nil: it is given up
         def pause(reason, seconds = nil, &)
@@ -188,7 +182,6 @@ module Guildhall
         # @return [Array<Record>, nil] of the batch that is in work, or is next
         def records = @lock.synchronize { @batches.first&.records }
 
-        # For people.
         def to_s
           doing = (@state == :leaving ? @leaving : @state) unless takes?
           doing ||= "working" if working?
@@ -197,8 +190,7 @@ module Guildhall
 
         private
 
-        # All changes: runs the block with the lock held, then allows the reader and calls a runner as state and pauses permit.
-        # @return [Object, nil] what the block returns
+        # All changes: returns what the block does, and allows the reader and calls a runner as state and pauses permit then.
         def update = @lock.synchronize { yield.tap { arrange } }
 
         # With the lock held, as all below.

@@ -5,8 +5,7 @@ require_relative "../broker/librdkafka"
 module Guildhall
   module Kafka
     class Partition
-      # Hands one partition's offset to librdkafka, which commits it. With the lock of {Progress} held, but for what blocks for the
-      # broker's answer.
+      # Hands one partition's offset to librdkafka, which commits it. With the lock of {Progress} held, but for what asks the broker.
       class OffsetStore
         def initialize(client, topic, partition)
           @client = client
@@ -31,8 +30,7 @@ module Guildhall
         def commit = @client.commit
         def committed = @client.committed(@topic, @partition)
 
-        # What was not committed yet is not to be: if the topic was deleted and recreated, it would be taken for an offset
-        # of the new one.
+        # What was not committed yet is not to be: if the topic was recreated, it would be taken for an offset of the new one.
         def dismiss = @client.store(@topic, @partition, Broker::Librdkafka::NO_OFFSET)
 
         private

@@ -68,8 +68,7 @@ module Guildhall
         @run = Run.new(self, @consumers)
       end
 
-      # For events.
-      def place = {topic: @name, partition: @number}
+      def place = {topic: @name, partition: @number} # for events
 
       # What the reader has read. Called by the listener; does not block.
       # @param bytes [Integer] of their payloads

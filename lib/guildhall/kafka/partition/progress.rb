@@ -37,7 +37,7 @@ module Guildhall
           begin_progress
         end
 
-        # @return [Boolean] whether a seek has made the messages of a generation void
+        # Whether a seek has made the messages of a generation void.
         def void?(generation) = generation < @generation
 
         # @return [Integer, nil] the first offset that is neither marked nor covered by a completed `consume`; nil: nothing was begun yet
@@ -115,10 +115,8 @@ module Guildhall
         # Commits an offset before what lies before it is done, for delivery at most once. Blocks for the broker's answer.
         def commit_ahead(next_offset, generation) = update(generation) { @marked.advance(next_offset) } && commit
 
-        # Hands over to librdkafka what is to be committed next. Does not block.
+        # Hands over to librdkafka what is to be committed next; {#commit} commits it, and blocks for the broker's answer.
         def store = @lock.synchronize { write }
-
-        # Commits what is done. Blocks for the broker's answer.
         def commit = store && @store.commit
 
         # Nothing is stored until {#resume_storing}, and what was is committed: an offset that is committed beside that of a transaction
@@ -146,15 +144,14 @@ module Guildhall
           end
         end
 
-        # Everything before an offset is done, and was committed by a transaction.
+        # As {#mark}, where a transaction has committed it.
         def committed_to(next_offset, generation, metadata = nil)
           dirty = @dirty
           mark(next_offset, generation, metadata).tap { @lock.synchronize { @dirty = dirty } }
         end
 
         # Messages were read, from one offset to before another. Where they lie before what was read last, without a request for it (the
-        # topic was recreated, say), they are of a new generation. By the listener.
-        # @return [Integer] their generation
+        # topic was recreated, say), they are of a new generation. By the listener, which gets their generation.
         def read(first, next_offset)
           @lock.synchronize do
             @reading += 1 if @read_to && first < @read_to
@@ -179,8 +176,7 @@ module Guildhall
           end
         end
 
-        # What was read until now is void; what is read from now on may lie before it.
-        # @return [Integer] the generation of what is read from now on
+        # What was read until now is void. Returns the generation of what is read from now on, which may lie before it.
         def rewind = @lock.synchronize { renew(@reading += 1) }
 
         # What a generation reads begins there: that is committed although nothing of it is done yet. Else a seek would be

@@ -14,9 +14,8 @@ module Guildhall
 
         def publish(name, **payload) = @runtime.publish(name, group: @partition.topic.group, **@partition.place, **payload)
 
-        # Once for a batch, or for what was left of it, and not for each call of `consume`: what follows each call belongs in
-        # {ConsumerCall}. {Run} publishes it where messages are done after a call, in order, or after all calls that a batch is dealt out
-        # in. {KeyRetries} publishes it for each message of a parked key that is done.
+        # Once for a batch, or for what was left of it, and not for each call of `consume`: by {Run} where messages are done after a call,
+        # in order, or after all calls that a batch is dealt out in; by {KeyRetries} for each message of a parked key that is done.
         # @param began [Float] when, of the {Clock}
         # @param size [Integer] how many of them are done
         # @param again [Boolean] whether the batch is consumed again, for the others: what is counted by batches is counted then

@@ -99,21 +99,32 @@ module Guildhall
           end
         end
 
+        # Where a commit ends without an answer, the transaction may have been committed all the same: the next producer waits until that
+        # is decided, and the broker is asked.
         def perform(producer)
           marks = Marks.new(producer, @progress)
-          begin
-            producer.begin_transaction
-            value = yield(marks)
-            send_offset(producer, marks) unless marks.empty?
-            ready = true
-          rescue Exception => error # rubocop:disable Lint/RescueException -- whatever it is, the transaction is aborted
-            raise error = reason(producer, error)
-          ensure
-            roll_back(producer, error) unless ready
-            raise TransactionExitError, EXIT unless ready || error
-          end
-          commit(producer, marks)
+          state = :open
+          producer.begin_transaction
+          value = yield(marks)
+          send_offset(producer, marks) unless marks.empty?
+          state = :committing
+          producer.commit_transaction
+          state = :committed
+          marks.committed unless marks.empty?
           value
+        rescue Exception => error # rubocop:disable Lint/RescueException -- whatever it is, the transaction is aborted
+          state = :open if state == :committing && error.is_a?(Rdkafka::RdkafkaError) && error.abortable? # it was not committed
+          error = reason(producer, error) if state == :open
+          raise error
+        ensure
+          case state
+          when :open
+            roll_back(producer, error)
+            raise TransactionExitError, EXIT unless error
+          when :committing
+            @unsettled = marks unless marks.empty?
+            discard(producer)
+          end
         end
 
         # Ask for the group's metadata before looking whether the marks still hold: if they hold afterwards, the metadata is of a time when
@@ -154,25 +165,6 @@ module Guildhall
         def expected?(error, reason)
           code = error.is_a?(Rdkafka::RdkafkaError) && error.code
           code == :conflict || (code == :invalid_txn_state && reason.is_a?(Rdkafka::RdkafkaError) && reason.abortable?)
-        end
-
-        # Where it ends without an answer, the transaction may have been committed all the same: the next producer waits until that is
-        # decided, and the broker is asked.
-        def commit(producer, marks)
-          producer.commit_transaction
-          decided = true
-          marks.committed unless marks.empty?
-        rescue Rdkafka::RdkafkaError => error
-          raise unless error.abortable?
-
-          decided = true # it was not committed
-          roll_back(producer, error = reason(producer, error))
-          raise error
-        ensure
-          unless decided
-            @unsettled = marks unless marks.empty?
-            discard(producer)
-          end
         end
 
         # @raise [TransactionError] where the last transaction was committed: its messages are done, and must not be consumed again
