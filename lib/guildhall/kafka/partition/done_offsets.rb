@@ -23,20 +23,32 @@ module Guildhall
           return false if @position && next_offset <= @position
 
           @position = next_offset
-          hop
+          @position = [@position, @beyond.shift.end].max while (range = @beyond.first) && range.begin <= @position
           true
         end
 
-        # Messages are done, from an offset to before another, whatever lies before them.
-        def add(first, next_offset)
-          return false if covered?(first, next_offset)
+        # Messages are done, from an offset to before another, whatever lies before them. Joined with the ranges that they touch.
+        def add(first, behind)
+          return advance(behind) if @position && first <= @position
 
-          insert(first, next_offset)
-          hop
+          from = @beyond.bsearch_index { |range| range.end >= first } || @beyond.size
+          to = @beyond.bsearch_index { |range| range.begin > behind } || @beyond.size
+          if from < to
+            return false if @beyond[from].begin <= first && behind <= @beyond[from].end
+
+            first = [first, @beyond[from].begin].min
+            behind = [behind, @beyond[to - 1].end].max
+          end
+          @beyond[from, to - from] = [first...behind]
           true
         end
 
-        def done?(offset) = covered?(offset, offset + 1)
+        def done?(offset)
+          return true if @position && offset < @position
+
+          range = @beyond.bsearch { |other| other.end > offset }
+          !range.nil? && range.begin <= offset
+        end
 
         # @return [Integer] how many offsets behind the position are done
         def size_beyond = @beyond.sum(&:size)
@@ -45,30 +57,6 @@ module Guildhall
         def reach = @beyond.last&.end || @position
 
         def contiguous? = @beyond.empty?
-
-        private
-
-        def covered?(first, behind)
-          return true if @position && behind <= @position
-
-          range = @beyond.bsearch { |other| other.end >= behind }
-          !range.nil? && range.begin <= first
-        end
-
-        # Joined with those that it touches.
-        def insert(first, behind)
-          from = @beyond.bsearch_index { |other| other.end >= first } || @beyond.size
-          to = @beyond.bsearch_index { |other| other.begin > behind } || @beyond.size
-          if from < to
-            first = [first, @beyond[from].begin].min
-            behind = [behind, @beyond[to - 1].end].max
-          end
-          @beyond[from, to - from] = [first...behind]
-        end
-
-        def hop
-          @position = [@position, @beyond.shift.end].max while @position && @beyond.any? && @beyond.first.begin <= @position
-        end
       end
     end
   end
