@@ -38,8 +38,7 @@ module Guildhall
 
       class << self
         # Calls the block periodically in each consumer of this class, for as long as its partition is assigned. A runner thread calls it,
-        # never at the same time as another method of that consumer. If it is due while the consumer is at work, it runs once
-        # afterwards.
+        # never at the same time as another method of that consumer: if it is due while the consumer is at work, once afterwards.
         # @param seconds [Numeric] by the process's clock: the first time comes sooner after an assignment
         # @raise [Guildhall::ArgumentError] if it is no time, or there is no block
         def every(seconds, &block)

@@ -80,7 +80,6 @@ module Guildhall
           @kept = undropped(kept)
         end
 
-        # @param call [#mark, nil] the call of `consume` that gets them
         def messages(indexes = kept, call = nil) = Messages.new(self, indexes, call)
 
         # Where to go on after a message that was handled: the messages right behind it that were left out are done as well.

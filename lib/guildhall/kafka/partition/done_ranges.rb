@@ -15,7 +15,7 @@ module Guildhall
         # @param offset [Integer] the committed one
         # @param done [Array<Range<Integer>>] what is done behind it, in order
         # @param metadata [String, nil] the user's own
-        # @return [String, nil] nil when there is nothing to write
+        # @return [String, nil] nil: there is nothing to write
         def self.dump(offset, done, metadata = nil)
           text = fitting(offset, done, metadata).join(",")
           text.empty? ? metadata : "#{metadata}#{MARK}#{text}"

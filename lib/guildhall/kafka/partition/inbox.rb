@@ -56,8 +56,7 @@ module Guildhall
         # Parked keys are due: one runner tries them, beside the one that works on batches, unless the partition is suspended.
         def request_key_retry = update { @key_retry_wanted = true }
 
-        # That runner has done a message.
-        # @param again [Boolean] whether there is more
+        # That runner has done a message; whether there is more, `again` says.
         def key_retry_ended(again:)
           update do
             @key_retry_since = nil
@@ -65,8 +64,7 @@ module Guildhall
           end
         end
 
-        # A thread of {Dispatches} sends messages to another topic (dead letters, what `pipe_to` sends). The partition is not left before
-        # that thread has ended.
+        # A thread of {Dispatches} sends messages to another topic. The partition is not left before that thread has ended.
         # @return [Object, nil] nil: it is given up, and they are not sent
         def begin_sending = update { @sending += 1 unless leaving? }
         def end_sending = update { @sending -= 1 }
@@ -98,8 +96,7 @@ module Guildhall
         # Whether messages are taken on, be it to wait.
         def takes? = @state == :assigned
 
-        # What waits is void, and nothing is taken until {#sought}.
-        # @yield with the lock held
+        # What waits is void, and nothing is taken until {#sought}. Calls the block with the lock held.
         def seek
           update do
             @state = :seeking unless leaving?

@@ -73,11 +73,7 @@ module Guildhall
 
         # @return [Array<Integer>, nil] which messages of a batch that has had its turn are not done; nil: they are void
         def not_done(batch, indexes)
-          @lock.synchronize do
-            next if @closed || batch.generation != @generation
-
-            indexes.reject { |index| @done.done?(batch.records[index].offset) }
-          end
+          @lock.synchronize { undone(batch, indexes) unless @closed || batch.generation != @generation }
         end
 
         def done?(offset) = @lock.synchronize { @done.done?(offset) }
@@ -264,18 +260,17 @@ module Guildhall
           end
         end
 
-        # What was done before a restart and lies in this batch: as with every message that is done, what lies between it and the
-        # message after it is done as well. A range ends with the last message that was known then.
+        # What was done before a restart and lies in this batch: what lies between each message and the one after it is done as well. A
+        # range ends with the last message that was known then.
         def add_known_of(batch, kept)
           @dirty = true if (kept - undone(batch, kept)).each { |index| add(batch.records[index].offset, batch.next_offset(index)) }.any?
         end
 
-        def undone(batch, kept)
+        def undone(batch, indexes)
           records = batch.records
-          return kept.reject { |index| @done.done?(records[index].offset) } unless @done.contiguous?
-          return kept if kept.empty? || records[kept.first].offset >= @done.position
+          return indexes.drop_while { |index| records[index].offset < @done.position } if @done.contiguous?
 
-          kept.drop_while { |index| records[index].offset < @done.position }
+          indexes.reject { |index| @done.done?(records[index].offset) }
         end
       end
     end

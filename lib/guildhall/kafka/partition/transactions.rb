@@ -44,7 +44,7 @@ module Guildhall
         EXIT = "a transaction was left by return, break or throw, and was aborted: let its block end, or raise"
         private_constant :OF_PRODUCER, :EXIT
 
-        # @return [Object] the same whenever it is raised for the same reason
+        # The same whenever it is raised for the same reason.
         def self.reason(error) = error.cause.is_a?(Rdkafka::RdkafkaError) ? error.cause.code : error.message
 
         def initialize(partition, client)
