@@ -193,18 +193,16 @@ module Guildhall
         # With the lock held, as all below.
         def arrange
           @batches.allow(open?, resting?)
-          arrange_key_retry if @key_retry_wanted && !@key_retry_since && takes? && !suspending?
+          if @key_retry_wanted && !@key_retry_since && takes? && !suspending?
+            @key_retry_since = Clock.now
+            @key_retry_wanted = false
+            @runners.push(@key_retries)
+          end
           return unless @runner == :none && work?
 
           @runner = :called
           @called_at = Clock.now
           @runners.push(@job, urgent: leaving?)
-        end
-
-        def arrange_key_retry
-          @key_retry_since = Clock.now
-          @key_retry_wanted = false
-          @runners.push(@key_retries)
         end
 
         def rest(reason, seconds, &ended)

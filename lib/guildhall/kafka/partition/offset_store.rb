@@ -20,7 +20,10 @@ module Guildhall
           return false unless @client.store(@topic, @partition, offset, metadata)
 
           renew(offset, metadata)
-          commit_backwards(offset, metadata) if @backwards
+          if @backwards # of what is stored librdkafka commits by itself only what lies beyond the last commit
+            @backwards = false
+            @client.commit_to(@topic, @partition, offset, metadata)
+          end
           true
         end
 
@@ -42,12 +45,6 @@ module Guildhall
           return @client.forget_metadata(@topic, @partition) unless before.nil? || offset == before.first
 
           @client.renew_metadata(@topic, @partition, offset, metadata)
-        end
-
-        # Of what is stored librdkafka commits by itself only what lies beyond the last commit.
-        def commit_backwards(offset, metadata)
-          @backwards = false
-          @client.commit_to(@topic, @partition, offset, metadata)
         end
       end
 

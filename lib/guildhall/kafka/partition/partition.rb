@@ -50,8 +50,7 @@ module Guildhall
         @runtime = runtime
         @decoding = runtime.decoding(topic)
         @missing = false
-        @denied = nil
-        @newest_time = nil
+        @denied = @newest_time = nil
         @monitor = Monitor.new
         @reports = Reports.new(self)
         @backlog = Backlog.new(runtime.backpressure, topic, runtime.config)
