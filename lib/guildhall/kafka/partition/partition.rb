@@ -67,7 +67,7 @@ module Guildhall
         @run = Run.new(self, @consumers)
       end
 
-      def place = {topic: @name, partition: @number} # for events
+      def place = {topic: @name, partition: @number}
 
       # What the reader has read. Called by the listener; does not block.
       # @param bytes [Integer] of their payloads
