@@ -23,9 +23,10 @@ module Guildhall
           @reports = partition.reports
           @keys = ParkedKeys.new(partition) { @inbox.request_key_retry }
           @dead_letters = DeadLetters.for(partition)
+          @inbox.key_retries = self
         end
 
-        # (see Run#blocked)
+        # @return [Dispatches::Blocked, nil] as {Partition#blocked}
         def blocked = @dead_letters&.blocked
 
         # Called by a runner, when {Inbox} allows it.
@@ -34,12 +35,21 @@ module Guildhall
           entry = @keys.take unless @inbox.leaving?
           try(entry) if entry
         ensure # a consumer or a subscriber may have ended this thread
-          @inbox.resume(:keys) unless full?
+          resume_partition
           @inbox.key_retry_ended(again: @keys.due?)
         end
 
-        # @return [Boolean] whether the partition has to rest until a parked key has moved on
-        def full? = @keys.full? || (@keys.counts.first.positive? && !@progress.fit?)
+        # Called when a batch is to be begun.
+        # @return [Boolean] whether too much is parked: then the partition pauses
+        def rest?(batch)
+          return false unless full?
+          return true unless @inbox.pause_for(batch, :keys)
+
+          keys, messages = @keys.counts
+          resume_partition # a key may have moved on just before the pause began: then nobody else ends it
+          @reports.publish("key.limit_reached", keys:, messages:)
+          true
+        end
 
         # Messages of a key have failed in its share of a batch, or `consume` was left early.
         # @param indexes [Array<Integer>] of those that are not done
@@ -66,6 +76,12 @@ module Guildhall
         end
 
         private
+
+        def full? = @keys.full? || (@keys.counts.first.positive? && !@progress.fit?)
+
+        def resume_partition
+          @inbox.resume(:keys) unless full?
+        end
 
         def void?(entry) = @partition.void?(entry.generation)
 
@@ -136,7 +152,7 @@ module Guildhall
           @dead_letters.dispatch(messages, attempts, skip:, error_of:) do
             advance(entry)
           ensure
-            @inbox.resume(:keys) unless full?
+            resume_partition
           end
         end
 

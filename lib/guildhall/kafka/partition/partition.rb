@@ -231,7 +231,7 @@ module Guildhall
       private
 
       def give_up(reason)
-        @run.leave
+        parked_keys&.close
         @consumers.leave(reason)
       ensure
         @inbox.end_leaving

@@ -4,8 +4,8 @@ require "guildhall/clock"
 require "guildhall/error_boundary"
 require_relative "attempts"
 require_relative "dead_letters"
-require_relative "strategies/keyed"
-require_relative "strategies/virtual"
+require_relative "keyed"
+require_relative "virtual"
 require_relative "../reachability"
 require_relative "../filtering/filter_runner"
 
@@ -30,7 +30,8 @@ module Guildhall
           @attempts = Attempts.new(partition)
           @at_most_once = @topic.delivery == :at_most_once
           @consumers = consumers
-          @virtual = (@topic.ordering ? Keyed : Virtual).new(partition, consumers) if @topic.virtual_partitions
+          @retries = KeyRetries.new(partition, consumers) if @topic.ordering
+          @virtual = @retries ? Keyed.new(partition, consumers, self, @retries) : Virtual.new(partition, consumers, self) if @topic.virtual_partitions
           @collapsed = false
           @recalled = @virtual.nil? && @dead_letters.nil?
           @unfinished = nil # the batch that was not finished the last time; nil: all were
@@ -45,10 +46,10 @@ module Guildhall
         def collapsed? = @collapsed
 
         # @return [Dispatches::Blocked, nil] nil: dead letters arrive, or there are none
-        def blocked = [@dead_letters&.blocked, @virtual&.blocked].compact.min_by(&:since)
+        def blocked = [@dead_letters&.blocked, @retries&.blocked].compact.min_by(&:since)
 
         # @return [ParkedKeys, nil] nil: the route does not order by key
-        def parked_keys = @virtual&.parked_keys
+        def parked_keys = @retries&.keys
 
         # @return [Boolean, nil] whether other runners have it now
         def consume(batch)
@@ -60,7 +61,7 @@ module Guildhall
             next skip(batch) if pending.nil? || pending.empty?
             next postpone(batch) if @at_most_once && !@progress.commit_ahead(batch.end_offset, batch.generation)
 
-            next @virtual.work(batch, pending, self) unless in_order?
+            next @virtual.begin(batch, pending) unless in_order?
 
             messages = batch.messages(narrow(batch, pending), in_order)
             -> { consume_in_order(messages) }
@@ -68,32 +69,24 @@ module Guildhall
           ready&.call
         end
 
-        # The partition is given up.
-        def leave
-          @virtual&.leave
-        end
-
         # @return [Boolean] false: what a consumer has done in its `initialized`, a seek or a pause, keeps the batch from being consumed now
         def begins?(batch) = !void?(batch) && !@inbox.suspended?
 
-        # Called by {Virtual}: the user's partitioner has raised.
-        # @!visibility private
-        def partitioner_failed(error, message)
-          @reports.error(error, "virtual_partitions.partitioner", offset: message.offset)
+        # Called by {Virtual::Work}, by the runner whose unit is the last to end.
+        def work_ended(work)
+          messages = work.messages
+          report_done(messages, work.began, work.error)
+          return finish(messages.batch) if @retries # what has failed is parked
+
+          conclude(messages.batch, messages, work.error, together: messages.size > 1)
         end
 
-        # Called by {Work}: a consumer has raised.
-        # @param result [ConsumerCall::Result]
-        # @!visibility private
-        def call_failed(result) = report(result.error, result.messages)
+        # A consumer has raised. What keeps transactions from being committed lasts, and each attempt meets it again.
+        def report(error, messages)
+          @reminders ||= Reachability::Reminders.new
+          return if error.is_a?(TransactionError) && !@reminders.due?(Transactions.reason(error), Clock.now)
 
-        # Called by {Work}, by the runner whose unit is the last to end.
-        # @!visibility private
-        def work_ended(work)
-          report_done(work.messages, work.began, work.error)
-          return finish(work.batch) if work.parking?
-
-          conclude(work.batch, work.messages, work.error, together: work.messages.size > 1)
+          @reports.consume_failed(error, messages, attempt, isolating: @attempts.searching?)
         end
 
         private
@@ -347,14 +340,6 @@ module Guildhall
         end
 
         def void?(batch) = @partition.void?(batch.generation)
-
-        # What keeps transactions from being committed lasts, and each attempt meets it again.
-        def report(error, messages)
-          @reminders ||= Reachability::Reminders.new
-          return if error.is_a?(TransactionError) && !@reminders.due?(Transactions.reason(error), Clock.now)
-
-          @reports.consume_failed(error, messages, attempt, isolating: @attempts.searching?)
-        end
       end
     end
   end
