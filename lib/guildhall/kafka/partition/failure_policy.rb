@@ -14,7 +14,7 @@ module Guildhall
         # @!attribute [r] at
         #   @return [Array(Integer, Integer)] generation and offset of the first message that is not done
         # @!attribute [r] passing
-        #   @return [Boolean] whether the error says nothing about the messages and will pass, see {PassingErrors}
+        #   @return [Boolean] whether the error says nothing about the messages and will pass, see {Attempts}
         # @!attribute [r] last_offset
         #   @return [Integer] of the last message that `consume` was called with
         # @!attribute [r] last_read

@@ -42,7 +42,7 @@ module Guildhall
             @retries.park(key, batch, left) do |entry|
               next @retries.failed(entry, result.error, result.messages) if result.error
 
-              left.size < indexes.size ? @retries.keys.due(entry) : @retries.postpone(entry)
+              left.size < indexes.size ? @retries.keys.due(entry) : entry.attempts.postpone
             end
           end
         end

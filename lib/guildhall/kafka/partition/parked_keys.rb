@@ -51,7 +51,8 @@ module Guildhall
 
         # @param key [Object] that is not parked
         def park(key, batch, indexes)
-          entry = Entry.new(key, batch.generation, [], Attempts.new(@partition))
+          entry = Entry.new(key, batch.generation, [])
+          entry.attempts = Attempts.new(@partition) { |seconds| wait(entry, seconds) }
           @lock.synchronize do
             @entries[key] = entry if batch.generation == @generation
             add(entry, batch, indexes)

@@ -28,19 +28,14 @@ module Guildhall
 
         # A batch in work. Collects what the calls of `consume` come to, and tells {Run} once the last unit has ended.
         class Work
-          # @return [Messages] all that are consumed
-          attr_reader :messages
-          # @return [Float] when it began, of the {Clock}
-          attr_reader :began
-          # @return [Exception, nil] the first that a consumer raised
-          attr_reader :error
-
+          # @param messages [Messages] all that are consumed
           def initialize(run, messages, partition)
             @run = run
             @messages = messages
             @partition = partition
             @progress = partition.progress
             @lock = Mutex.new
+            @error = nil # the first that a consumer raised
           end
 
           # Does not block.
@@ -79,7 +74,7 @@ module Guildhall
           end
 
           def end_work
-            @run.work_ended(self)
+            @run.conclude(@messages, @began, @error, together: @messages.size > 1)
           ensure
             @partition.release
           end
