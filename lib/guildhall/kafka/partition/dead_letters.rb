@@ -1,6 +1,5 @@
 # frozen_string_literal: true
 
-require "forwardable"
 require_relative "../dead_letter_queue/dispatcher"
 require_relative "reports"
 require_relative "dispatches"
@@ -10,8 +9,6 @@ module Guildhall
     class Partition
       # Carries out what was decided: sends messages to the dead letters, or to a retry topic, with {Dispatches}. Any thread.
       class DeadLetters
-        extend Forwardable
-
         # One decision: the messages of it that are not settled yet.
         class Letters
           attr_reader :generation
@@ -68,12 +65,11 @@ module Guildhall
           @dispatches = Dispatches.new(partition, "dead_letter_queue")
         end
 
-        # @!method dispatch_undecodable?
-        #   @return [Boolean] whether payloads whose bytes cannot be decoded go there without having been consumed
-        def_delegators :@dispatcher, :dispatch_undecodable?
-        # @!method blocked
-        #   @see Dispatches#blocked
-        def_delegators :@dispatches, :blocked
+        # @return [Boolean] whether payloads whose bytes cannot be decoded go there without having been consumed
+        def dispatch_undecodable? = @dispatcher.dispatch_undecodable?
+
+        # (see Dispatches#blocked)
+        def blocked = @dispatches.blocked
 
         # Does not block.
         # @param messages [Enumerable<Message>] of one batch
