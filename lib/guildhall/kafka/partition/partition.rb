@@ -244,7 +244,7 @@ module Guildhall
         @transactions = Transactions.new(self, @progress, @listener.client, @runtime) if @topic.transactional
         @inbox = Inbox.new(@backlog, @runtime.timer, @runtime.runners, self)
         @lag = Lag.new(self, @progress, @inbox, @listener)
-        @seek = Seek.new(self, @inbox, @listener, @runtime) { |offset, generation| moved(offset, generation) }
+        @seek = Seek.new(self, @listener)
         @outbox = Outbox.new(self)
         @consumers = Consumers.new(self)
         @run = Run.new(self, @consumers)
@@ -252,11 +252,6 @@ module Guildhall
 
       def store_of_offsets
         @topic.assigned ? NoOffsetStore.new : OffsetStore.new(@listener.client, @name, @number)
-      end
-
-      def moved(offset, generation)
-        @progress.read_to = offset
-        @progress.begin_at(offset, generation) if generation
       end
 
       # At most once: what is committed ahead is not done yet.
