@@ -71,8 +71,8 @@ module Guildhall
           rest(decision.failures)
         end
 
-        # Decides, in the block, what follows. Without a decision, or where it cannot be carried out, there is another attempt after a pause:
-        # else that would happen again at once.
+        # Decides, in the block, what follows. Without a decision, or where it cannot be carried out, there is another attempt after a
+        # pause: else that would happen again at once.
         def guard(&) = ErrorBoundary.contain(->(error) { undecided(error, [number - 1, 1].max, type: "partition") }, &)
 
         # @param failures [Integer] in a row

@@ -28,7 +28,7 @@ module Guildhall
 
           def target = @dispatcher.target(@error_of.call(first))
 
-          # @return [Boolean] false: the route skips them
+          # @return [Boolean] false: the route skips them all
           def sent? = @messages.any? { |message| @dispatcher.sends?(@error_of.call(message)) }
 
           def deliver(give_up)
@@ -58,7 +58,6 @@ module Guildhall
           new(partition) if partition.topic.dead_letter_queue
         end
 
-        # (see .for)
         def initialize(partition)
           @progress = partition.progress
           @dispatcher = DeadLetterQueue::Dispatcher.new(partition.topic, partition.runtime)

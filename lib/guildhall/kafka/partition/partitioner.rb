@@ -13,7 +13,7 @@ module Guildhall
         # Stands for the key of a message that has none: it is ordered with no other.
         Keyless = Data.define(:offset)
 
-        # @param concurrency [Integer] how many there are where the route does not say
+        # @param concurrency [Integer] the default
         def initialize(settings, concurrency)
           @partitioner = settings.partitioner
           @reducer = settings.reducer

@@ -17,7 +17,6 @@ module Guildhall
       # {Keyed}) runners work on its parts side by side. {FailurePolicy} decides what follows a failure; this class carries it out, and is
       # the only one that does.
       class Run
-        # @param consumers [Consumers]
         def initialize(partition, consumers)
           @partition = partition
           @inbox = partition.inbox
@@ -30,8 +29,12 @@ module Guildhall
           @attempts = Attempts.new(partition) { |seconds| @inbox.pause(:backoff, seconds) }
           @at_most_once = @topic.delivery == :at_most_once
           @consumers = consumers
-          @retries = KeyRetries.new(partition, consumers) if @topic.ordering
-          @virtual = virtual if @topic.virtual_partitions
+          if @topic.ordering
+            @retries = KeyRetries.new(partition, consumers)
+            @virtual = Keyed.new(partition, consumers, self, @retries)
+          elsif @topic.virtual_partitions
+            @virtual = Virtual.new(partition, consumers, self)
+          end
           @collapsed = false
           @recalled = @virtual.nil? && @dead_letters.nil?
           @begun = nil # the batch that was begun last; nil: it was finished
@@ -44,7 +47,7 @@ module Guildhall
         # @return [Boolean] whether the partition is consumed in order, because of a failure, although it is virtual
         def collapsed? = @collapsed
 
-        # @return [Dispatches::Blocked, nil] nil: dead letters arrive, or there are none
+        # @return [Dispatches::Blocked, nil] nil: dead letters arrive
         def blocked = [@dead_letters&.blocked, @retries&.blocked].compact.min_by(&:since)
 
         # @return [ParkedKeys, nil] nil: the route does not order by key
@@ -97,10 +100,6 @@ module Guildhall
         end
 
         private
-
-        def virtual
-          @retries ? Keyed.new(@partition, @consumers, self, @retries) : Virtual.new(@partition, @consumers, self)
-        end
 
         def in_order? = @virtual.nil? || @collapsed
         def in_order = @consumers.at(:in_order)
