@@ -70,7 +70,6 @@ module Guildhall
         # (see Dispatches#blocked)
         def blocked = @dispatches.blocked
 
-        # Does not block.
         # @param messages [Enumerable<Message>] of one batch
         # @param attempts [Integer] how often each has failed
         # @param error_of [#call] takes a message, returns why it goes there

@@ -29,9 +29,7 @@ module Guildhall
         # A topic that cannot be written to: its name, what the broker or librdkafka says, the Time of the first attempt that failed, and
         # how many have failed; 0: the first one waits for the broker.
         Blocked = Data.define(:to, :reason, :since, :attempt) do
-          def to_s
-            "topic #{to} cannot be written: #{reason} (since #{since.iso8601}, attempt #{attempt})"
-          end
+          def to_s = "topic #{to} cannot be written: #{reason} (since #{since.iso8601}, attempt #{attempt})"
         end
 
         Dispatch = Struct.new(:load, :blocked, :give_up_at) do

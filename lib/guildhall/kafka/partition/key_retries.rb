@@ -4,7 +4,6 @@ require "guildhall/clock"
 require "guildhall/error_boundary"
 require_relative "../messages/batch"
 require_relative "reports"
-require_relative "dead_letters"
 require_relative "parked_keys"
 
 module Guildhall
@@ -15,19 +14,17 @@ module Guildhall
       class KeyRetries
         attr_reader :keys
 
-        def initialize(partition, consumers)
+        # @param dead_letters [DeadLetters, nil] the partition's
+        def initialize(partition, consumers, dead_letters)
           @partition = partition
           @inbox = partition.inbox
           @progress = partition.progress
           @consumers = consumers
           @reports = partition.reports
           @keys = ParkedKeys.new(partition) { @inbox.request_key_retry }
-          @dead_letters = DeadLetters.for(partition)
+          @dead_letters = dead_letters
           @inbox.key_retries = self
         end
-
-        # @return [Dispatches::Blocked, nil] as {Partition#blocked}
-        def blocked = @dead_letters&.blocked
 
         # Called by a runner, when {Inbox} allows it.
         def run

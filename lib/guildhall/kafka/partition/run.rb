@@ -30,7 +30,7 @@ module Guildhall
           @at_most_once = @topic.delivery == :at_most_once
           @consumers = consumers
           if @topic.ordering
-            @retries = KeyRetries.new(partition, consumers)
+            @retries = KeyRetries.new(partition, consumers, @dead_letters)
             @virtual = Keyed.new(partition, consumers, self, @retries)
           elsif @topic.virtual_partitions
             @virtual = Virtual.new(partition, consumers, self)
@@ -48,7 +48,7 @@ module Guildhall
         def collapsed? = @collapsed
 
         # @return [Dispatches::Blocked, nil] nil: dead letters arrive
-        def blocked = [@dead_letters&.blocked, @retries&.blocked].compact.min_by(&:since)
+        def blocked = @dead_letters&.blocked
 
         # @return [ParkedKeys, nil] nil: the route does not order by key
         def parked_keys = @retries&.keys

@@ -20,8 +20,8 @@ module Guildhall
           attr_reader :refused
           # @return [Load, nil] that it was part of when a call had to leave it
           attr_accessor :load
-          # @return [Integer] counts the sends of one message to one topic within a call of `consume`; the n-th of a repeated call stands
-          #   for the n-th of the first
+          # Counts the sends of one message to one topic within a call of `consume`: the n-th of a repeated call stands for the n-th of the
+          # first.
           attr_accessor :ordinal
 
           # @param record [Hash{Symbol=>Object}, Exception] what is sent: topic, payload, key, headers, partition; without a partition and a
