@@ -1,8 +1,10 @@
 # frozen_string_literal: true
 
+require "guildhall/error_boundary"
+require_relative "../runtime/contention"
 require_relative "backoff"
+require_relative "error_kind"
 require_relative "failure_policy"
-require_relative "passing_errors"
 
 module Guildhall
   module Kafka
@@ -13,15 +15,18 @@ module Guildhall
         # @return [Array(Integer, Integer), nil] generation and offset of that message; nil: none was looked at
         attr_reader :at
 
-        def initialize(partition)
-          topic = partition.topic
-          runtime = partition.runtime
+        # @yieldparam seconds [Float] for which the partition, or the key, is to rest
+        def initialize(partition, &pause)
+          @topic = partition.topic
+          @partition = partition.to_s
           @reports = partition.reports
-          @policy = FailurePolicy.new(topic)
-          @passing = PassingErrors.new(topic, partition.to_s, runtime.contention)
-          @backoff = Backoff.new(runtime.config, topic.retries)
+          @policy = FailurePolicy.new(@topic)
+          @backoff = Backoff.new(partition.runtime.config, @topic.retries)
+          @contention = partition.runtime.contention
+          @pause = pause
           @history = FailurePolicy::NOTHING
           @at = nil
+          @suspects = [] # messages that have failed with contention, and were not consumed since
         end
 
         # @return [Integer] of the next call of `consume`, from 1
@@ -35,45 +40,47 @@ module Guildhall
         # Messages were consumed.
         # @param at [Array(Integer, Integer), nil] as {#at}; nil: all are done
         def consumed_up_to(at)
-          @passing.consumed_up_to(at) if at.nil? || at != @at
+          if at.nil? || at != @at
+            @contention.consumed(@topic)
+            over = @suspects - [message(at)]
+            @contention.over(over) if over.any?
+            @suspects -= over
+          end
           self.at = at
         end
 
-        # A call of `consume` has raised.
+        # A call of `consume` has raised. Where it is repeated with all that is left, it rests until then.
         # @param messages [Messages] that it was called with
         # @param how [Hash{Symbol=>Boolean}] `together`, `unmarked`: see {FailurePolicy::FailedCall}
-        # @return [Object] what {FailurePolicy} decides
+        # @return [FailurePolicy::Narrow, FailurePolicy::DeadLetter, FailurePolicy::Rewind, nil] what is to be done
         def failed(error, messages, **how)
-          call = FailurePolicy::FailedCall.new(error:, at: @at, passing: @passing.note(error, @at), last_offset: messages.last_offset,
+          call = FailurePolicy::FailedCall.new(error:, at: @at, passing: passing?(error), last_offset: messages.last_offset,
             last_read: messages.last_read, at_hand: messages.failing_offset(error), **how)
           @history = @policy.note(call, @history) # before the strategy is asked, which may end this thread
           decision, @history = @policy.decide(call, @history)
-          decision
+          case decision
+          when FailurePolicy::Retry then rest(decision.failures)
+          when FailurePolicy::Undecided then undecided(decision.error, decision.failures, type: "strategy")
+          else decision
+          end
         end
 
-        # There is another attempt, for a reason that says nothing about the message.
-        # @return [Integer] how often in a row
-        def postponed
+        # There is another attempt after a pause, for a reason that says nothing about the message.
+        def postpone
           decision, @history = @policy.postponed(@at, @history)
-          decision.failures
+          rest(decision.failures)
         end
 
-        # There was no decision, or it could not be carried out. Without a pause that would happen again at once.
-        # @param type [String] of the error that is reported
-        # @yield as for {#rest}
-        def undecided(error, failures = [number - 1, 1].max, type: "partition", &)
-          @reports.error(error, type)
-        ensure
-          rest(failures, &)
-        end
+        # Decides, in the block, what follows. Without a decision, or where it cannot be carried out, there is another attempt after a
+        # pause: else that would happen again at once.
+        def guard(&) = ErrorBoundary.contain(->(error) { undecided(error, [number - 1, 1].max, type: "partition") }, &)
 
         # @param failures [Integer] in a row
-        # @yieldparam seconds [Float] until the next attempt; called first, for a subscriber may end this thread
         # @return [nil]
         def rest(failures)
           seconds = @backoff.seconds(failures)
           event = {offset: @at&.last, attempt: number - 1, seconds:}
-          yield seconds
+          @pause.call(seconds) # first, for a subscriber may end this thread
           @reports.publish("consumer.retrying", **event)
           nil
         end
@@ -81,13 +88,46 @@ module Guildhall
         # @return [Boolean] whether the message that fails is looked for
         def searching? = !@history.search.nil?
 
-        # @param offsets [Array<Integer>] of the messages that are left, in order
-        # @return [Integer] how many of them to consume next: all, unless the one that fails is looked for
-        def size_of_next(offsets) = searching? ? @history.search.size_of_next(offsets) : offsets.size
+        # @param indexes [Array<Integer>] of the records that are left, in order
+        # @return [Array<Integer>] of those to consume next: all, unless the one that fails is looked for
+        def narrow(indexes, records)
+          return indexes unless searching?
+
+          indexes.first(@history.search.size_of_next(indexes.map { |index| records[index].offset }))
+        end
 
         def stop_search
           @history = @history.with(search: nil)
         end
+
+        private
+
+        def undecided(error, failures, type:)
+          @reports.error(error, type)
+        ensure
+          rest(failures)
+        end
+
+        # @return [Boolean] whether the error says nothing about a message, and passes: an outage, an overloaded database
+        def passing?(error)
+          return false if @topic.non_retryable?(error)
+
+          case ErrorKind.of(error, @topic)
+          when :outage then true
+          when :contention then contended(message(@at)) < @topic.retries.contention_limit
+          else false
+          end
+        end
+
+        # @return [Integer] as {Runtime::Contention#note}
+        def contended(message)
+          @suspects |= [message]
+          @suspects.shift if @suspects.size > Runtime::Contention::MAX_SUSPECTS + 1 # more say no more
+          @contention.note(message, @topic)
+        end
+
+        # The offset alone: the same message may be read again.
+        def message(at) = [@topic.group, @partition, at&.last]
       end
     end
   end

@@ -14,28 +14,21 @@ module Guildhall
       class ConsumerCall
         extend Forwardable
 
-        # What a call of `consume` has come to.
-        # @!attribute [r] messages
-        #   @return [Messages] that it was called with
-        # @!attribute [r] error
-        #   @return [Exception, nil] what it has raised; nil: it has returned
-        # @!attribute [r] whole
-        #   @return [Boolean] whether all of them are done; false: only what was marked
+        # What a call of `consume` has come to: what it was called with; what it has raised, nil: it has returned; and whether all of its
+        # messages are done, or only what was marked.
         Result = Data.define(:messages, :error, :whole)
 
         OFFSETS = 0...((2**63) - 1) # of messages: the one after it is an offset, too
         private_constant :OFFSETS
 
-        # @!method topic
-        #   @see Partition#topic
         def_delegators :@partition, :topic, :name, :number, :pause, :resume, :paused?, :seek, :revoked?, :stopping?,
           :synchronize, :collapsed?
 
         # @param shared [Boolean] whether it gets a share of each batch beside others
         # @raise what the consumer's `initialized` raises
-        def initialize(partition, progress, shared: false)
+        def initialize(partition, shared: false)
           @partition = partition
-          @progress = progress
+          @progress = partition.progress
           @shared = shared
           @middleware = partition.runtime.config.middleware
           @consumer = @messages = @attempt = @transaction = nil
@@ -44,7 +37,6 @@ module Guildhall
           with_consumer(:initialized, &:itself)
         end
 
-        # Calls the application's code, and contains what it raises.
         # @param attempt [Integer, nil] nil: the partition's
         # @yieldparam result [Result] exactly once, also where the consumer ends this thread
         def consume(messages, attempt = nil)
@@ -56,23 +48,20 @@ module Guildhall
           yield result
         end
 
-        # @return [Boolean] whether a message was marked, or its `consume` has returned
+        # (see Progress#done?)
         def done?(offset) = @progress.done?(offset)
 
         def attempt = @attempt || @partition.attempt
 
-        # Calls the application's code.
-        # @param event [Symbol] a method of the consumer
-        # @param arguments [Array] of that method
+        # @param event [Symbol] a method of the consumer, called with the arguments
         def dispatch(event, *arguments)
           @sent = Hash.new(0)
           with_consumer(event) { |consumer| consumer.public_send(event, *arguments) }
         end
 
-        # Calls the application's middleware, and within it the block.
+        # Calls the application's middleware, and within it the block, whose value is returned.
         # @param event [Symbol] what is about to happen
         # @param messages [Messages, Array<Message>, nil] with these
-        # @return [Object] what the block returns
         def wrap(event, messages = @messages, &block)
           return block.call if @middleware.empty?
 
@@ -95,19 +84,14 @@ module Guildhall
         # @return [WaterDrop::Producer, Producing::TransactionalProducer] of the transaction that is open, else the application's
         def producer = @transaction&.producer || @partition.runtime.producer
 
-        # Sends messages on to other topics. Blocks for some seconds at most.
-        # @param records [Array] see {Outbox#forward}
-        # @raise [ForwardingError, Rdkafka::RdkafkaError]
+        # (see Outbox#forward)
         def forward(records, **how, &)
           return Outbox.forward_at_once(records, producer, @partition.runtime) if @transaction
 
           @partition.outbox.forward(records, @sent, **how, &)
         end
 
-        # One within another is part of that one.
-        # @return [Object] what the block returns
-        # @raise as {Transactions#run}
-        # @raise [Guildhall::ArgumentError] where the route does not say `transactional`
+        # (see Consumer#transaction)
         def transaction
           return yield if @transaction
 
@@ -121,8 +105,7 @@ module Guildhall
 
         def application = @partition.runtime.application
 
-        # @param message [Message] with virtual partitions, it and those before it in this share are done; else it and all
-        #   before it
+        # @param message [Message] with virtual partitions, it and those before it in this share are done; else it and all before it
         # @return [Boolean] false when it was not stored: the partition is no longer ours, or a seek has made it void
         # @raise [Guildhall::ArgumentError] for a message of another partition, whose offset means nothing here
         def mark(message, metadata = nil)
@@ -138,8 +121,11 @@ module Guildhall
           end
 
           batch = @messages&.batch
-          refuse_unread(offset, [@progress.read_to, batch&.end_offset].compact.max)
-          mark_up_to(offset, batch, metadata)
+          unread = [@progress.read_to, batch&.end_offset].compact.max
+          return mark_up_to(offset, batch, metadata) if unread.nil? || offset < unread
+
+          raise Guildhall::ArgumentError, "mark_offset(#{offset}): offset #{unread} and what comes behind it was not read yet, and would " \
+                                          "never be; mark the offset of a message that was consumed"
         end
 
         # @return [Integer, nil] the offset behind the batch; between two batches that of the message read next, nil before the first
@@ -147,18 +133,9 @@ module Guildhall
 
         # Commits what was marked. Blocks for the broker's answer. In a transaction: nothing, that commits it.
         # @return [Boolean] false when the partition is no longer ours
-        def commit
-          @transaction ? !@progress.closed? : @progress.commit
-        end
+        def commit = @transaction ? !@progress.closed? : @progress.commit
 
         private
-
-        def refuse_unread(offset, unread)
-          return unless unread && offset >= unread
-
-          raise Guildhall::ArgumentError, "mark_offset(#{offset}): offset #{unread} and what comes behind it was not read yet, and would " \
-                                          "never be; mark the offset of a message that was consumed"
-        end
 
         def with_consumer(event)
           wrap(event) { yield(present_consumer) }

@@ -19,37 +19,30 @@ module Guildhall
         # @return [ConsumerCall]
         # @raise what the consumer's `initialized` raises
         def at(role)
-          @calls[role] || create(role)
+          @calls[role] || ConsumerCall.new(@partition, shared: role != :in_order).tap do |call|
+            @lock.synchronize { @calls[role] = call }
+          end
         end
 
         # Calls a method of all consumers, but for that of {KeyRetries}.
-        # @param event [Symbol] a method of the consumer
-        # @param arguments [Array] of that method
         def dispatch(event, *arguments)
-          ErrorBoundary.contain(->(error) { failed(error, event) }) { at(:in_order) } if of_batches.empty?
-          of_batches.each { |call| call_with(call, event, *arguments) }
+          contain(event) { at(:in_order) } if of_batches.empty?
+          of_batches.each { |call| contain(event) { call.dispatch(event, *arguments) } }
         end
 
         # The partition is given up.
         # @param reason [Symbol] :revoked or :shutdown
         def leave(reason)
-          [*of_batches, *@calls[:key_retries]].each { |call| call_with(call, reason) }
+          [*of_batches, *@calls[:key_retries]].each { |call| contain(reason) { call.dispatch(reason) } }
           @partition.reports.publish("consumer.#{reason}")
         end
 
         private
 
-        def create(role)
-          call = ConsumerCall.new(@partition, @partition.progress, shared: role != :in_order)
-          @lock.synchronize { @calls[role] = call }
-        end
-
         # Without the one that tries parked keys again: it may be inside `consume` now, on another runner.
         def of_batches = @lock.synchronize { [*@calls[:in_order], *@calls.except(:in_order, :key_retries).values] }
 
-        def call_with(call, event, *arguments)
-          ErrorBoundary.contain(->(error) { failed(error, event) }) { call.dispatch(event, *arguments) }
-        end
+        def contain(event, &) = ErrorBoundary.contain(->(error) { failed(error, event) }, &)
 
         def failed(error, event)
           @partition.reports.error(error, "consumer.#{event}") unless ForwardingError.load_of(error) # as {Reports#consume_failed}

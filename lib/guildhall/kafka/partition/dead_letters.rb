@@ -1,6 +1,5 @@
 # frozen_string_literal: true
 
-require "forwardable"
 require_relative "../dead_letter_queue/dispatcher"
 require_relative "reports"
 require_relative "dispatches"
@@ -10,8 +9,6 @@ module Guildhall
     class Partition
       # Carries out what was decided: sends messages to the dead letters, or to a retry topic, with {Dispatches}. Any thread.
       class DeadLetters
-        extend Forwardable
-
         # One decision: the messages of it that are not settled yet.
         class Letters
           attr_reader :generation
@@ -31,7 +28,7 @@ module Guildhall
 
           def target = @dispatcher.target(@error_of.call(first))
 
-          # @return [Boolean] false: the route skips them
+          # @return [Boolean] false: the route skips them all
           def sent? = @messages.any? { |message| @dispatcher.sends?(@error_of.call(message)) }
 
           def deliver(give_up)
@@ -61,21 +58,18 @@ module Guildhall
           new(partition) if partition.topic.dead_letter_queue
         end
 
-        # (see .for)
         def initialize(partition)
           @progress = partition.progress
           @dispatcher = DeadLetterQueue::Dispatcher.new(partition.topic, partition.runtime)
           @dispatches = Dispatches.new(partition, "dead_letter_queue")
         end
 
-        # @!method dispatch_undecodable?
-        #   @return [Boolean] whether payloads whose bytes cannot be decoded go there without having been consumed
-        def_delegators :@dispatcher, :dispatch_undecodable?
-        # @!method blocked
-        #   @see Dispatches#blocked
-        def_delegators :@dispatches, :blocked
+        # @return [Boolean] whether payloads whose bytes cannot be decoded go there without having been consumed
+        def dispatch_undecodable? = @dispatcher.dispatch_undecodable?
 
-        # Does not block.
+        # (see Dispatches#blocked)
+        def blocked = @dispatches.blocked
+
         # @param messages [Enumerable<Message>] of one batch
         # @param attempts [Integer] how often each has failed
         # @param error_of [#call] takes a message, returns why it goes there

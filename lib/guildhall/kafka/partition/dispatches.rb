@@ -26,19 +26,10 @@ module Guildhall
                "reached".freeze
         private_constant :GRACE_SECONDS
 
-        # A topic that cannot be written to.
-        # @!attribute [r] to
-        #   @return [String] the topic
-        # @!attribute [r] reason
-        #   @return [String] what the broker or librdkafka says
-        # @!attribute [r] since
-        #   @return [Time] of the first attempt that failed
-        # @!attribute [r] attempt
-        #   @return [Integer] how many have failed; 0: the first one waits for the broker
+        # A topic that cannot be written to: its name, what the broker or librdkafka says, the Time of the first attempt that failed, and
+        # how many have failed; 0: the first one waits for the broker.
         Blocked = Data.define(:to, :reason, :since, :attempt) do
-          def to_s
-            "topic #{to} cannot be written: #{reason} (since #{since.iso8601}, attempt #{attempt})"
-          end
+          def to_s = "topic #{to} cannot be written: #{reason} (since #{since.iso8601}, attempt #{attempt})"
         end
 
         Dispatch = Struct.new(:load, :blocked, :give_up_at) do
@@ -46,7 +37,7 @@ module Guildhall
         end
         private_constant :Dispatch
 
-        # @param name [String] how its errors and events are named: `NAME`, `NAME.blocked`
+        # @param name [String] of its errors; its event is `NAME.blocked`
         def initialize(partition, name)
           @partition = partition
           @reports = partition.reports
@@ -66,7 +57,6 @@ module Guildhall
         end
 
         # Does not block.
-        # @param load [#deliver] see {Dispatches}
         def start(load) = attempt_soon(add(load))
 
         # As {#start}, for one whose first attempt has failed, or has lasted for {LATE_SECONDS}.
@@ -118,7 +108,10 @@ module Guildhall
           return forget(dispatch) if give_up?(dispatch)
 
           late_at = Clock.now + LATE_SECONDS
-          dispatch.load.deliver(-> { late(dispatch, late_at) || give_up?(dispatch) })
+          dispatch.load.deliver(lambda do
+            mark_late(dispatch, dispatch.load.target) unless dispatch.blocked || Clock.now < late_at
+            give_up?(dispatch)
+          end)
           finish(dispatch)
         end
 
@@ -127,11 +120,6 @@ module Guildhall
           forget(dispatch)
           @lock.synchronize { @reminders.delete(dispatch.blocked.to) } if dispatch.blocked
           conclude(dispatch.load)
-        end
-
-        def late(dispatch, at)
-          mark_late(dispatch, dispatch.load.target) unless dispatch.blocked || Clock.now < at
-          nil
         end
 
         def mark_late(dispatch, to)
@@ -167,25 +155,20 @@ module Guildhall
         def report(error) = @reports.error(error, @name)
 
         def publish(dispatch, seconds)
-          blocked = dispatch.blocked
-          @reports.publish("#{@name}.blocked", offset: dispatch.load.first&.offset, to: blocked.to, reason: blocked.reason,
-            since: blocked.since, attempt: blocked.attempt, seconds:)
+          @reports.publish("#{@name}.blocked", offset: dispatch.load.first&.offset, **dispatch.blocked.to_h, seconds:)
         end
 
         def block(error, dispatch)
-          before = dispatch.blocked
           told = error.respond_to?(:reason) && error.reason # nil if nothing was sent, because no producer could be opened for instance
           to, reason = told ? [error.to, error.reason] : [dispatch.load.target, "#{error.class}: #{ErrorBoundary.message(error)}"]
-          dispatch.blocked = Blocked.new(to:, reason:, since: before&.since || Time.now.utc, attempt: dispatch.failures + 1)
+          dispatch.blocked = Blocked.new(to:, reason:, since: dispatch.blocked&.since || Time.now.utc, attempt: dispatch.failures + 1)
           remind(error, dispatch)
         end
 
-        # librdkafka and the broker have different words for the same reason.
-        def advice(reason) = reason[/; (.*)/, 1] || reason
-
         def remind(error, dispatch)
           blocked = dispatch.blocked
-          return unless @lock.synchronize { @reminders[blocked.to].due?(advice(blocked.reason), Clock.now) }
+          same = blocked.reason[/; (.*)/, 1] || blocked.reason # librdkafka and the broker have different words, but the same advice
+          return unless @lock.synchronize { @reminders[blocked.to].due?(same, Clock.now) }
 
           @reports.error(error, @name, offset: dispatch.load.first.offset, **blocked.to_h.slice(:to, :since, :attempt))
         end

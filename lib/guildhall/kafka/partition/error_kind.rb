@@ -40,7 +40,7 @@ module Guildhall
           OpenSearch::Transport::Transport::Errors::ServiceUnavailable OpenSearch::Transport::Transport::Errors::GatewayTimeout
           GRPC::Unavailable GRPC::DeadlineExceeded Google::Cloud::UnavailableError Google::Cloud::DeadlineExceededError
           Bunny::TCPConnectionFailed Bunny::NetworkFailure Bunny::ConnectionClosedError
-        ].to_h { |name| [name, true] }.freeze
+        ].to_set.freeze
         # Either a database is overloaded, or a message makes it do too much.
         CONTENTION = %w[
           ActiveRecord::StatementTimeout ActiveRecord::QueryCanceled ActiveRecord::AdapterTimeout ActiveRecord::LockWaitTimeout
@@ -48,58 +48,53 @@ module Guildhall
           PG::QueryCanceled PG::LockNotAvailable PG::TRDeadlockDetected PG::TRSerializationFailure
           SQLite3::BusyException SQLite3::LockedException
           Sequel::DatabaseLockTimeout Sequel::SerializationFailure
-        ].to_h { |name| [name, true] }.freeze
+        ].to_set.freeze
         # These pass on an error of another library's: what that is decides. Of any other error the cause is not asked, for it may be one
         # that the application has rescued and dealt with.
         WRAPPERS = %w[
           ActiveRecord::StatementInvalid ActiveJob::DeserializationError ActionView::Template::Error Sequel::DatabaseError
           WaterDrop::Errors::ProduceError
-        ].to_h { |name| [name, true] }.freeze
+        ].to_set.freeze
         UNDECODABLE = [DecodeError, ValidationError].freeze
         NAME = Module.instance_method(:name) # which a class may have replaced
         private_constant :OUTAGES, :CONTENTION, :WRAPPERS, :UNDECODABLE, :NAME
 
-        # @param topic [Routing::Topic] whose route may name further classes that are outages
-        # @return [Symbol] :outage, :contention, :undecodable or :other
-        def self.of(error, topic)
-          return :outage if topic.retries.transient.any? { |klass| error.is_a?(klass) } || outage?(error)
-          return :undecodable if UNDECODABLE.any? { |klass| error.is_a?(klass) }
+        class << self
+          # @param topic [Routing::Topic] whose route may name further classes that are outages
+          # @return [Symbol] :outage, :contention, :undecodable or :other
+          def of(error, topic)
+            return :outage if topic.retries.transient.any? { |klass| error.is_a?(klass) } || outage?(error)
+            return :undecodable if UNDECODABLE.any? { |klass| error.is_a?(klass) }
 
-          listed?(error, CONTENTION) ? :contention : :other
+            listed?(unwrapped(error), CONTENTION) ? :contention : :other
+          end
+
+          private
+
+          def outage?(error)
+            return false if error.is_a?(StuckError) # a payload that exceeds its deadline: caused by the payload, though it is a time-out
+            # The schema registry's part of the gem need not be loaded.
+            return error.outage? if named?(error, ["Guildhall::SchemaRegistry::Error"])
+            return error.pending? if named?(error, ["Guildhall::SchemaRegistry::UnknownSchemaError"])
+
+            errors = unwrapped(error)
+            listed?(errors, OUTAGES) || errors.any? { |one| kafka?(one) && Producing::Delivery.passing?(one) }
+          end
+
+          # @return [Array<Exception>] with the causes that it passes on
+          def unwrapped(error)
+            errors = [error]
+            errors << errors.last.cause while errors.last.cause && named?(errors.last, WRAPPERS)
+            errors
+          end
+
+          def listed?(errors, names) = errors.any? { |error| named?(error, names) }
+
+          def named?(error, names) = error.class.ancestors.any? { |one| names.include?(NAME.bind_call(one)) }
+
+          # Of what a consumer has produced.
+          def kafka?(error) = error.is_a?(Rdkafka::RdkafkaError) || error.is_a?(Rdkafka::AbstractHandle::WaitTimeoutError)
         end
-
-        def self.outage?(error)
-          return false if error.is_a?(StuckError) # a payload that exceeds its deadline: caused by the payload, though it is a time-out
-          return error.outage? if registry?(error, :Error)
-          return error.pending? if registry?(error, :UnknownSchemaError)
-
-          listed?(error, OUTAGES) || unwrapped(error).any? { |one| kafka?(one) && Producing::Delivery.passing?(one) }
-        end
-        private_class_method :outage?
-
-        # Whether its class, or that of an error which it passes on, is among them.
-        def self.listed?(error, names)
-          unwrapped(error).any? { |one| named?(one, names) }
-        end
-        private_class_method :listed?
-
-        def self.unwrapped(error)
-          errors = [error]
-          errors << errors.last.cause while errors.last.cause && named?(errors.last, WRAPPERS)
-          errors
-        end
-        private_class_method :unwrapped
-
-        def self.named?(error, names) = error.class.ancestors.any? { |one| names.key?(NAME.bind_call(one)) }
-        private_class_method :named?
-
-        # Of what a consumer has produced.
-        def self.kafka?(error) = error.is_a?(Rdkafka::RdkafkaError) || error.is_a?(Rdkafka::AbstractHandle::WaitTimeoutError)
-        private_class_method :kafka?
-
-        # Its part of the gem need not be loaded.
-        def self.registry?(error, name) = named?(error, {"Guildhall::SchemaRegistry::#{name}" => true})
-        private_class_method :registry?
       end
     end
   end

@@ -10,22 +10,16 @@ module Guildhall
       # thread, no broker and no clock: the same failure and the same history give the same decision. In order, virtual and by key alike.
       class FailurePolicy
         # A call of `consume` that has raised.
-        #
-        # @!attribute [r] at
-        #   @return [Array(Integer, Integer)] generation and offset of the first message that is not done
-        # @!attribute [r] passing
-        #   @return [Boolean] whether the error says nothing about the messages and will pass, see {PassingErrors}
-        # @!attribute [r] last_offset
-        #   @return [Integer] of the last message that `consume` was called with
-        # @!attribute [r] last_read
-        #   @return [Integer, nil] the offset of the last message that the consumer has looked at; nil: it has looked at none
-        # @!attribute [r] at_hand
-        #   @return [Integer, nil] the offset of the message that the consumer was working on; nil: that is not known
-        # @!attribute [r] together
-        #   @return [Boolean] whether several consumers have worked on these messages at once
-        # @!attribute [r] unmarked
-        #   @return [Boolean] whether `at` is a message of an earlier batch, which the consumer may still hold in a buffer
-        FailedCall = Data.define(:error, :at, :passing, :last_offset, :last_read, :at_hand, :together, :unmarked) do
+        FailedCall = Data.define(
+          :error,
+          :at, # generation and offset of the first message that is not done
+          :passing, # whether the error says nothing about the messages, see {Attempts}
+          :last_offset, # of the last message that `consume` was called with
+          :last_read, # the offset of the last message that the consumer has looked at; nil: it has looked at none
+          :at_hand, # the offset of the message that the consumer was working on; nil: that is not known
+          :together, # whether several consumers have worked on these messages at once
+          :unmarked # whether `at` is a message of an earlier batch, which the consumer may still hold in a buffer
+        ) do
           def initialize(last_offset: nil, last_read: nil, at_hand: nil, passing: false, together: false, unmarked: false, **) = super
 
           def first_offset = at.last
@@ -46,14 +40,11 @@ module Guildhall
         # consumer had at hand when it raised, or the one that it looked at last), those before it are consumed, and then that one alone. If
         # the suspicion was wrong, or there is none, what is left is halved, and each half is consumed in order, until a single message
         # fails: 9 calls for 500 messages.
-        #
-        # @!attribute [r] suspects_end
-        #   @return [Integer, nil] the offset behind the last message that can be the cause; nil: nothing is known of what is left
-        # @!attribute [r] suspected
-        #   @return [Boolean] whether the last of these is suspected
-        # @!attribute [r] misled
-        #   @return [Boolean] whether a message was suspected before: a consumer that looks ahead would mislead again
-        Search = Data.define(:suspects_end, :suspected, :misled) do
+        Search = Data.define(
+          :suspects_end, # the offset behind the last message that can be the cause; nil: nothing is known of what is left
+          :suspected, # whether the last of these is suspected
+          :misled # whether a message was suspected before: a consumer that looks ahead would mislead again
+        ) do
           def initialize(suspects_end: nil, suspected: false, misled: false) = super
 
           # Some messages have failed together.
@@ -76,61 +67,39 @@ module Guildhall
         end
 
         # What has happened to the first message that is not done.
-        #
-        # @!attribute [r] at
-        #   @return [Array(Integer, Integer), nil] its generation and offset; nil: nothing has failed
-        # @!attribute [r] failures
-        #   @return [Integer] how often it has failed, alone or with others
-        # @!attribute [r] failures_alone
-        #   @return [Integer] how often it has failed alone
-        # @!attribute [r] uncounted
-        #   @return [Integer] calls since the last of these that said nothing about it
-        # @!attribute [r] search
-        #   @return [Search, nil] nil: the retries of its batch are not spent
-        History = Data.define(:at, :failures, :failures_alone, :uncounted, :search) do
+        History = Data.define(
+          :at, # its generation and offset; nil: nothing has failed
+          :failures, # how often it has failed, alone or with others
+          :failures_alone, # how often it has failed alone
+          :uncounted, # calls since the last of these that said nothing about it
+          :search # {Search}; nil: the retries of its batch are not spent
+        ) do
           def initialize(at: nil, failures: 0, failures_alone: 0, uncounted: 0, search: nil) = super
 
           # @return [Integer] the number of the next call with it, from 1
           def attempt = failures + 1
 
-          def failures_of(alone) = alone ? failures_alone : failures
-
           # Attempts belong to one message: when another one is the first that is not done, they begin again.
           def moved_to(at) = at == self.at ? self : History.new(at:, search: at && search&.passed(at.last))
 
-          # @param next_offset [Integer] everything before it is done
+          # (see Search#passed)
           def passed(next_offset) = search ? with(search: search.passed(next_offset)) : self
 
           def counted(alone) = with(failures: failures + 1, failures_alone: failures_alone + (alone ? 1 : 0), uncounted: 0)
-
           def not_counted = with(uncounted: uncounted + 1)
         end
 
-        # All messages that are not done are consumed again, after a pause.
-        # @!attribute [r] failures
-        #   @return [Integer] in a row, which the pause depends on
+        # All messages that are not done are consumed again, after a pause. It depends on the failures in a row.
         Retry = Data.define(:failures)
+        # The strategy has raised: else as Retry.
+        Undecided = Data.define(:error, :failures)
         # The message that fails is looked for: as many messages as {Search} says are consumed next.
         Narrow = Data.define
-        # Messages go to the dead letters, or are skipped.
-        # @!attribute [r] all
-        #   @return [Boolean] whether all that are not done go there; false: the first one
-        # @!attribute [r] skip
-        #   @return [Boolean] whether they count as done without having been sent
-        # @!attribute [r] attempts
-        #   @return [Integer] how often they have failed
+        # The first message that is not done, or all, go to the dead letters, or are skipped: they count as done without having been sent.
+        # The attempts: how often they have failed.
         DeadLetter = Data.define(:all, :skip, :attempts)
-        # Everything from an offset on is read and consumed again, after a pause.
-        # @!attribute [r] failures
-        #   @return [Integer] as of {Retry}
-        # @!attribute [r] spent
-        #   @return [Boolean] whether the route allows no more attempts
+        # Everything from an offset on is read and consumed again, after a pause as with Retry. Spent: the route allows no more attempts.
         Rewind = Data.define(:offset, :failures, :spent)
-
-        # The strategy has raised. All messages are consumed again, after a pause: else that would happen again at once.
-        # @!attribute [r] failures
-        #   @return [Integer] as of {Retry}
-        Undecided = Data.define(:error, :failures)
 
         # What a strategy may answer.
         ANSWERS = %i[dispatch skip retry].freeze
@@ -143,8 +112,6 @@ module Guildhall
         end
 
         # Counts a call, before {#decide} is asked about it.
-        # @param history [History]
-        # @return [History]
         def note(call, history)
           history = history.moved_to(call.at)
           history = history.with(search: nil) if call.unmarked
@@ -158,7 +125,7 @@ module Guildhall
           return [rewind(call, history), history] if call.unmarked
           return [Retry.new(history.uncounted), history] if call.passing
 
-          failures = history.failures_of(call.alone?)
+          failures = call.alone? ? history.failures_alone : history.failures
           case answer = answer(call, history, failures)
           when :retry then [Retry.new(failures), history]
           when :narrow then [Narrow.new, search(call, history)]
@@ -202,8 +169,8 @@ module Guildhall
         def count(error, failures) = @topic.non_retryable?(error) || failures > @queue.max_retries ? :dispatch : :retry
 
         def ask(error, failures)
-          raised = answer = nil
-          ErrorBoundary.contain(->(raises) { raised = raises }) { answer = @queue.strategy.call([error], failures) }
+          raised = nil
+          answer = ErrorBoundary.contain(->(raises) { raised = raises }) { @queue.strategy.call([error], failures) }
           return Undecided.new(raised, failures) if raised
           return answer if ANSWERS.include?(answer)
 

@@ -4,29 +4,27 @@ require "guildhall/clock"
 require "guildhall/error_boundary"
 require_relative "../messages/batch"
 require_relative "reports"
-require_relative "dead_letters"
 require_relative "parked_keys"
 
 module Guildhall
   module Kafka
     class Partition
-      # Tries messages of parked keys again, one after the other, beside the partition's batches; and decides what becomes of a
+      # Tries messages of parked keys again, one after the other, beside the partition's batches; and carries out what becomes of a
       # message that failed. A runner runs it: one message each time.
       class KeyRetries
         attr_reader :keys
 
-        def initialize(partition, consumers)
+        # @param dead_letters [DeadLetters, nil] the partition's
+        def initialize(partition, consumers, dead_letters)
           @partition = partition
           @inbox = partition.inbox
           @progress = partition.progress
           @consumers = consumers
           @reports = partition.reports
           @keys = ParkedKeys.new(partition) { @inbox.request_key_retry }
-          @dead_letters = DeadLetters.for(partition)
+          @dead_letters = dead_letters
+          @inbox.key_retries = self
         end
-
-        # (see Run#blocked)
-        def blocked = @dead_letters&.blocked
 
         # Called by a runner, when {Inbox} allows it.
         def run
@@ -34,12 +32,21 @@ module Guildhall
           entry = @keys.take unless @inbox.leaving?
           try(entry) if entry
         ensure # a consumer or a subscriber may have ended this thread
-          @inbox.resume(:keys) unless full?
+          resume_partition
           @inbox.key_retry_ended(again: @keys.due?)
         end
 
-        # @return [Boolean] whether the partition has to rest until a parked key has moved on
-        def full? = @keys.full? || (@keys.counts.first.positive? && !@progress.fit?)
+        # Called when a batch is to be begun.
+        # @return [Boolean] whether too much is parked: then the partition pauses
+        def rest?(batch)
+          return false unless full?
+          return true unless @inbox.pause_for(batch, :keys)
+
+          keys, messages = @keys.counts
+          resume_partition # a key may have moved on just before the pause began: then nobody else ends it
+          @reports.publish("key.limit_reached", keys:, messages:)
+          true
+        end
 
         # Messages of a key have failed in its share of a batch, or `consume` was left early.
         # @param indexes [Array<Integer>] of those that are not done
@@ -47,54 +54,48 @@ module Guildhall
           entry = @keys.park(key, batch, indexes)
           publish("key.parked", entry, offset: entry.record.offset)
         ensure
-          decided(entry) { yield entry }
+          entry.attempts.guard { yield entry }
         end
 
         # @param entry [ParkedKeys::Entry] whose first message is not done
         # @param messages [Messages, nil] that `consume` was called with; nil: it was not called
         def failed(entry, error, messages)
           load = ForwardingError.load_of(error)
-          return load.on_settled { @keys.due(entry) unless void?(entry) } if load
-          return postpone(entry) unless messages # there is no consumer: that says nothing about the message
+          return load.on_settled { @keys.due(entry) } if load
+          return entry.attempts.postpone unless messages # there is no consumer: that says nothing about the message
 
-          carry_out(entry.attempts.failed(error, messages), entry, error)
-        end
-
-        # It is tried again, for a reason that says nothing about the message.
-        def postpone(entry)
-          rest(entry, entry.attempts.postponed)
+          case (decision = entry.attempts.failed(error, messages))
+          when FailurePolicy::Narrow then @keys.due(entry) # it is given alone in any case
+          when FailurePolicy::DeadLetter then dispatch(entry, decision, error)
+          end
         end
 
         private
 
-        def void?(entry) = @partition.void?(entry.generation)
+        def full? = @keys.full? || (@keys.counts.first.positive? && !@progress.fit?)
 
-        # A parked key has one message at a time: there is none to look for.
-        def carry_out(decision, entry, error)
-          case decision
-          when FailurePolicy::Retry then rest(entry, decision.failures)
-          when FailurePolicy::Narrow then @keys.due(entry)
-          when FailurePolicy::Undecided then undecided(entry, decision.error, decision.failures, type: "strategy")
-          else dispatch(entry, decision, error)
-          end
+        def resume_partition
+          @inbox.resume(:keys) unless full?
         end
 
+        def void?(entry) = @partition.void?(entry.generation)
+
         def try(entry)
-          batch = batch(entry, @keys.held(entry).first)
-          call, messages = ErrorBoundary.contain(->(error) { raised(entry, error, nil) }) { prepare(entry, batch) }
+          call, messages = ErrorBoundary.contain(->(error) { raised(entry, error, nil) }) { prepare(entry) }
           consume(entry, call, messages) if messages
         end
 
         # @return [Array(ConsumerCall, Messages), nil] nil: `consume` is not called now
-        def prepare(entry, batch)
+        def prepare(entry)
           call = @consumers.at(:key_retries) # its `initialized` may seek or pause
           return if void?(entry)
           return @keys.due(entry) && nil if @inbox.suspended?
 
-          messages = batch.messages([0], call)
-          return dispatch_undecodable(entry, messages) && nil if undecodable?(messages)
+          messages = messages(entry, @keys.held(entry).first, call)
+          return [call, messages] unless @dead_letters&.dispatch_undecodable? && messages.undecodable.any?
 
-          [call, messages]
+          entry.attempts.guard { send_on(entry, messages, 0) { |message| message.failure.exception } }
+          nil
         end
 
         def consume(entry, call, messages)
@@ -103,7 +104,7 @@ module Guildhall
             next raised(entry, result.error, messages) if result.error
 
             @progress.complete_each(entry.generation) { messages.next_steps } if result.whole
-            decided(entry) { advance(entry) }
+            entry.attempts.guard { advance(entry) }
             @reports.consumed(messages, began) if result.whole
           end
         end
@@ -111,23 +112,12 @@ module Guildhall
         def raised(entry, error, messages)
           @reports.consume_failed(error, messages, entry.attempts.number)
         ensure
-          decided(entry) { advance(entry) { failed(entry, error, messages) } }
-        end
-
-        def decided(entry, &) = ErrorBoundary.contain(->(failure) { undecided(entry, failure) }, &)
-
-        # (see Attempts#undecided)
-        def undecided(entry, error, *, **) = entry.attempts.undecided(error, *, **) { |seconds| @keys.wait(entry, seconds) }
-
-        def undecodable?(messages) = @dead_letters&.dispatch_undecodable? && messages.undecodable.any?
-
-        def dispatch_undecodable(entry, messages)
-          decided(entry) { send_on(entry, messages, 0) { |message| message.failure.exception } }
+          entry.attempts.guard { advance(entry) { failed(entry, error, messages) } }
         end
 
         def dispatch(entry, decision, error)
           held = @keys.held(entry)
-          failing = (decision.all ? held : held.first(1)).map { |one| batch(entry, one).messages.first }
+          failing = (decision.all ? held : held.first(1)).map { |one| messages(entry, one).first }
           send_on(entry, failing, decision.attempts, skip: decision.skip) { error }
         end
 
@@ -136,37 +126,30 @@ module Guildhall
           @dead_letters.dispatch(messages, attempts, skip:, error_of:) do
             advance(entry)
           ensure
-            @inbox.resume(:keys) unless full?
+            resume_partition
           end
-        end
-
-        # @return [Symbol] as {ParkedKeys#pass}
-        def pass(entry)
-          state = @keys.pass(entry) { |offset| @progress.done?(offset) }
-          entry.attempts.consumed_up_to(entry.at) if %i[resumed moved].include?(state)
-          publish("key.resumed", entry) if state == :resumed
-          state
         end
 
         # @yield decides what follows if nothing of it is done; without a block it is tried again later
         def advance(entry)
           return if void?(entry)
 
-          case pass(entry)
+          state = @keys.pass(entry) { |offset| @progress.done?(offset) }
+          entry.attempts.consumed_up_to(entry.at) if %i[resumed moved].include?(state)
+          case state
+          when :resumed then publish("key.resumed", entry)
           when :moved then @keys.due(entry)
-          when :unchanged then block_given? ? yield : postpone(entry)
+          when :unchanged then block_given? ? yield : entry.attempts.postpone
           end
         end
-
-        def rest(entry, failures) = entry.attempts.rest(failures) { |seconds| @keys.wait(entry, seconds) }
 
         def publish(name, entry, **payload) = @reports.publish(name, key: entry.name, **payload)
 
         # Its payload is decoded again: the batch that it came with is not kept.
-        def batch(entry, held)
+        def messages(entry, held, call = nil)
           records = [held.record]
           Messages::Batch.new(records, @partition.decoding.begin(records, @partition, nil), @partition.topic,
-            bytes: held.record.class.bytes(records), generation: entry.generation, end_offset: held.next_offset)
+            bytes: held.record.class.bytes(records), generation: entry.generation, end_offset: held.next_offset).messages([0], call)
         end
       end
     end

@@ -8,18 +8,9 @@ module Guildhall
       # What an application puts around the code of its consumers (`config.middleware`): objects with
       # `call(call) { … }`, of which each has to yield once. The first is the outermost.
       module Middleware
-        # One call of a consumer's method, as middleware sees it.
-        # @!attribute [r] topic
-        #   @return [Routing::Topic] the route
-        # @!attribute [r] name
-        #   @return [String] the topic's name
-        # @!attribute [r] event
-        #   @return [Symbol] the method: :initialized, :consume, :tick, :periodic (a block of `every`), :eofed, :revoked or :shutdown;
-        #     :perform for a job
-        # @!attribute [r] messages
-        #   @return [Messages, Array<Message>, nil] what is consumed; nil for other events
-        # @!attribute [r] attempt
-        #   @return [Integer] from 1 on
+        # One call of a consumer's method, as middleware sees it: the route and the topic's name; the method (`event`): :initialized,
+        # :consume, :tick, :periodic (a block of `every`), :eofed, :revoked or :shutdown, :perform for a job; what is consumed, a {Messages}
+        # or an Array of {Message}s, nil for other events; and the number of the attempt, from 1 on.
         Call = Data.define(:topic, :name, :partition, :event, :messages, :attempt) do
           # @return [Boolean] whether messages are consumed, all of a batch or one
           def consuming? = !messages.nil?
@@ -51,33 +42,24 @@ module Guildhall
         # @return [Object] what the block returns
         # @raise [MiddlewareError] where one has not yielded, or twice
         # @raise what the block raises, if middleware has rescued it, too
-        def self.call(chain, call, &block)
-          outcome = nil
+        def self.call(chain, call)
+          outcome = nil # of the block: its value, or what it has raised
+          problem = ->(text) { MiddlewareError.new("middleware #{chain.map(&:class).join(", ")}: #{text}") }
           innermost = lambda do
-            raise MiddlewareError, "#{listed(chain)}: one has yielded twice" if outcome
+            raise problem.call("one has yielded twice") if outcome
 
-            outcome = Outcome.of(&block)
-            raise outcome.error if outcome.error
+            outcome = [yield]
+            nil
+          rescue StandardError, ScriptError => error
+            outcome ||= [nil, error]
+            raise
           end
           chain.reverse.reduce(innermost) { |inner, one| -> { one.call(call, &inner) } }.call
-          raise MiddlewareError, "#{listed(chain)}: one has not yielded, and the consumer was not called" unless outcome
-          raise outcome.error if outcome.error
+          raise problem.call("one has not yielded, and the consumer was not called") unless outcome
 
-          outcome.value
+          value, error = outcome
+          error ? raise(error) : value
         end
-
-        # What a block has come to.
-        Outcome = Data.define(:value, :error) do
-          def self.of
-            new(value: yield, error: nil)
-          rescue StandardError, ScriptError => error
-            new(value: nil, error:)
-          end
-        end
-        private_constant :Outcome
-
-        def self.listed(chain) = "middleware #{chain.map(&:class).join(", ")}"
-        private_class_method :listed
       end
     end
   end

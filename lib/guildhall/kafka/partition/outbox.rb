@@ -1,8 +1,6 @@
 # frozen_string_literal: true
 
-require "forwardable"
 require "guildhall/clock"
-require_relative "reports"
 require_relative "dispatches"
 require_relative "outbox/load"
 
@@ -13,8 +11,6 @@ module Guildhall
       # for the brokers for {Dispatches::LATE_SECONDS} only, and raises {ForwardingError} then. {Dispatches} waits instead, and once the
       # brokers have all, the consumer is called again: what has arrived is not sent again then. Any thread.
       class Outbox
-        extend Forwardable
-
         # Sends records in a transaction, where nothing can be sent later: waits as long as {#forward}.
         # @raise [ForwardingError, Rdkafka::RdkafkaError]
         def self.forward_at_once(records, producer, runtime)
@@ -32,14 +28,14 @@ module Guildhall
           @lock = Mutex.new
           @kept = {} # key => parcel, of calls that have raised
           @loads = [] # that calls have left
+          @used = false
         end
 
-        # @!method blocked
-        #   @see Dispatches#blocked
-        def_delegators :@dispatches, :blocked
+        # (see Dispatches#blocked)
+        def blocked = @dispatches.blocked
 
         # @return [Boolean] whether anything was ever sent
-        def used? = @used || false
+        def used? = @used
 
         # Blocks for {Dispatches::LATE_SECONDS} at most.
         # @param records [Array<Array(Message, Hash | Exception)>] messages, and what is sent of each: see {Parcel}
@@ -53,10 +49,13 @@ module Guildhall
 
           @used = true
           parcels = take(records, sent, how)
-          error = parcels.any? { |parcel| parcel.load&.pending? } ? still_waiting(parcels) : deliver(parcels)
+          waiting = parcels.find { |parcel| parcel.load&.pending? } # then nothing is sent beside: it would arrive before what waits
+          error = waiting ? waiting.undelivered.tap { |late| late.load = waiting.load } : deliver(parcels)
           yield parcels if block_given?
-          keep(parcels) if error
-          raise error if error
+          return unless error
+
+          keep(parcels)
+          raise error
         end
 
         # @return [Boolean] whether something is sent that nobody waits for: its call was the only one (delivery at most once), has rescued
@@ -92,16 +91,10 @@ module Guildhall
 
         def void?(load) = @progress.void?(load.generation)
 
-        # Nothing is sent beside: it would arrive before what waits.
-        def still_waiting(parcels)
-          waiting = parcels.find { |parcel| parcel.load&.pending? }
-          waiting.undelivered.tap { |error| error.load = waiting.load }
-        end
-
         # A message that was refused is sent again.
         def keep(parcels)
           @lock.synchronize do
-            @kept.delete_if { |_, parcel| forgotten?(parcel.message) }
+            @kept.delete_if { |_, parcel| void?(parcel.message.batch) || @progress.done?(parcel.message.offset) }
             parcels.each { |parcel| @kept[parcel.key] = parcel unless parcel.refused && !parcel.load&.pending? }
           end
         end
@@ -116,8 +109,6 @@ module Guildhall
             end
           end
         end
-
-        def forgotten?(message) = void?(message.batch) || @progress.done?(message.offset)
       end
     end
   end

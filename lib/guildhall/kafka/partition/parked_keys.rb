@@ -9,13 +9,12 @@ module Guildhall
       # The parked keys of one partition: a message of each has failed, and what follows with the same key is held behind it. Bounded
       # by {#full?}. May be used by any thread; a message is tried by one thread at a time.
       class ParkedKeys
-        # @!attribute [r] next_offset
-        #   @return [Integer] of the message after it, of whatever key
+        # A message, and the offset of the one after it, of whatever key.
         Held = Data.define(:record, :next_offset)
 
         # One key: its messages, in order, the attempts at the first, and the alarm for the next one.
         Entry = Struct.new(:key, :generation, :held, :attempts, :alarm) do
-          # @return [Record, nil] the message that is tried next; nil: the key is not parked any more
+          # @return [Record, nil] what is tried next; nil: the key is not parked any more
           def record = held.first&.record
 
           # @return [Array(Integer, Integer), nil] as {Attempts#at}
@@ -43,7 +42,6 @@ module Guildhall
         end
 
         # Holds messages behind those that wait with the same key.
-        # @param indexes [Array<Integer>] of its messages
         # @return [Boolean] false: that key is not parked
         def hold(key, batch, indexes)
           @lock.synchronize { (entry = @entries[key]) ? add(entry, batch, indexes) : false }
@@ -51,7 +49,8 @@ module Guildhall
 
         # @param key [Object] that is not parked
         def park(key, batch, indexes)
-          entry = Entry.new(key, batch.generation, [], Attempts.new(@partition))
+          entry = Entry.new(key, batch.generation, [])
+          entry.attempts = Attempts.new(@partition) { |seconds| wait(entry, seconds) }
           @lock.synchronize do
             @entries[key] = entry if batch.generation == @generation
             add(entry, batch, indexes)
@@ -66,7 +65,7 @@ module Guildhall
           entry.alarm = @timer.after(seconds) { due(entry) }
         end
 
-        # @param entry [Entry] whose next attempt is to be made
+        # Its next attempt is to be made.
         def due(entry)
           @on_due.call if @lock.synchronize { @due.add(entry) if @entries[entry.key].equal?(entry) }
         end

@@ -61,7 +61,7 @@ module Guildhall
         @transactions = Transactions.new(self, listener.client) if topic.transactional
         @inbox = Inbox.new(@backlog, runtime.timer, runtime.runners, self)
         @lag = Lag.new(self, listener)
-        @seek = Seek.new(self, @inbox, listener, runtime) { |offset, generation| moved(offset, generation) }
+        @seek = Seek.new(self, listener)
         @outbox = Outbox.new(self)
         @consumers = Consumers.new(self)
         @run = Run.new(self, @consumers)
@@ -191,15 +191,10 @@ module Guildhall
       private
 
       def give_up(reason)
-        @run.leave
+        parked_keys&.close
         @consumers.leave(reason)
       ensure
         @inbox.end_leaving
-      end
-
-      def moved(offset, generation)
-        @progress.read_to = offset
-        @progress.begin_at(offset, generation) if generation
       end
 
       def accept(records, bytes, documents)

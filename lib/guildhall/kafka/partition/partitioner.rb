@@ -24,32 +24,21 @@ module Guildhall
         # @yieldparam error [Exception] what the partitioner or the reducer raised
         # @yieldparam message [Message] for this one
         # @return [Hash{Integer, UNKNOWN=>Array<Integer>}] indexes by virtual partition
-        def deal(messages, indexes)
-          shares = Hash.new { |hash, number| hash[number] = [] }
-          message = nil
-          report = ->(error) { yield(error, message) }
-          messages.each_with_index do |one, position|
-            message = one
-            shares[share(message, report)] << indexes[position]
-          end
-          shares
+        def deal(messages, indexes, &report)
+          group(messages, indexes, {}, report) { |message| number(@partitioner.call(message)) }
         end
 
         # The `hash` and `eql?` of a key may raise, as the partitioner may. They are called here alone: who gets a key from here compares it
         # by identity.
-        # @param indexes [Array<Integer>] of the messages' records
         # @param parked [Array<Object>] keys of earlier batches, which take the place of those that are equal
         # @yield as in {#deal}
         # @return [Hash{Object=>Array<Integer>}] indexes by key: what the user's partitioner answers
-        def keys(messages, indexes, parked = [])
+        def keys(messages, indexes, parked = [], &report)
           keys = {}
-          message = messages.first
-          report = ->(error) { yield(error, message) }
-          parked.each { |key| ErrorBoundary.contain(report) { keys[key] = [] } }
-          messages.each_with_index do |one, position|
-            message = one
-            own = ErrorBoundary.contain(report) { keys[key(message)] ||= [] } || (keys[UNKNOWN] ||= [])
-            own << indexes[position]
+          parked.each { |key| ErrorBoundary.contain(->(error) { report.call(error, messages.first) }) { keys[key] = [] } }
+          group(messages, indexes, keys, report) do |message|
+            answer = @partitioner.call(message)
+            answer.nil? ? Keyless.new(message.offset) : answer
           end
           keys.reject { |_, own| own.empty? }
         end
@@ -66,13 +55,16 @@ module Guildhall
 
         private
 
-        def key(message)
-          answer = @partitioner.call(message)
-          answer.nil? ? Keyless.new(message.offset) : answer
-        end
-
-        def share(message, report)
-          ErrorBoundary.contain(report) { number(@partitioner.call(message)) } || UNKNOWN
+        # @yieldreturn [Object] the group of a message; where that raises, or the answer does as a key of the groups: {UNKNOWN}
+        def group(messages, indexes, groups, report)
+          message = nil
+          failed = ->(error) { report.call(error, message) }
+          messages.each_with_index do |one, position|
+            message = one
+            own = ErrorBoundary.contain(failed) { groups[yield(message)] ||= [] } || (groups[UNKNOWN] ||= [])
+            own << indexes[position]
+          end
+          groups
         end
 
         def number(answer)

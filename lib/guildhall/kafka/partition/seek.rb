@@ -13,15 +13,13 @@ module Guildhall
         Request = Struct.new(:target, :failures, :generation)
         private_constant :Request
 
-        # @yieldparam offset [Integer] where the partition has been moved to
-        # @yieldparam generation [Integer, nil] what the block of {#start} has returned
-        def initialize(partition, inbox, listener, runtime, &on_moved)
+        def initialize(partition, listener)
           @partition = partition
-          @inbox = inbox
+          @inbox = partition.inbox
+          @progress = partition.progress
           @listener = listener
-          @runtime = runtime
-          @backoff = Backoff.new(runtime.config, partition.topic.retries)
-          @on_moved = on_moved
+          @timer = partition.runtime.timer
+          @backoff = Backoff.new(partition.runtime.config, partition.topic.retries)
           @request = nil
         end
 
@@ -49,25 +47,17 @@ module Guildhall
         def try(request)
           return if @inbox.leaving? || !@request.equal?(request)
 
+          client = @listener.client
           offset = client.resolve(@partition.name, @partition.number, request.target)
           client.seek(@partition.name, @partition.number, offset)
-          @on_moved.call(offset, request.generation)
-          @inbox.sought { last?(request) }
+          @progress.read_to = offset
+          @progress.begin_at(offset, request.generation) if request.generation
+          @inbox.sought { @request.equal?(request).tap { |last| @request = nil if last } }
         rescue Rdkafka::RdkafkaError => error
           report(error, request)
           request.failures += 1
-          @runtime.timer.after(@backoff.seconds(request.failures)) { @listener.request { try(request) } }
+          @timer.after(@backoff.seconds(request.failures)) { @listener.request { try(request) } }
         end
-
-        # With the lock of {Inbox} held.
-        def last?(request)
-          return false unless @request.equal?(request)
-
-          @request = nil
-          true
-        end
-
-        def client = @listener.client
 
         def report(error, request) = @partition.reports.error(error, "seek", to: request.target)
       end

@@ -45,7 +45,7 @@ class KafkaOutboxLoadTest < GuildhallTest
   def load(*records)
     batch = Batch.new(0)
     parcels = records.each_with_index.map do |(payload, key), offset|
-      Guildhall::Kafka::Partition::Parcel.new(Message.new("t", 4, offset, batch), {topic: "other", payload:, key:}.compact)
+      Guildhall::Kafka::Partition::Outbox::Parcel.new(Message.new("t", 4, offset, batch), {topic: "other", payload:, key:}.compact)
     end
     Guildhall::Kafka::Partition::Outbox::Load.new(parcels, KafkaPartition::Runtime.allocate)
   end

@@ -5,14 +5,37 @@ require "sqlite3"
 require "support/kafka_records"
 require "guildhall/kafka"
 
-class KafkaPassingErrorsTest < GuildhallTest
+# Which errors of a consumer count as attempts; partition_test.rb shows what comes of those that do.
+class KafkaAttemptsTest < GuildhallTest
   include KafkaRecords
 
-  class Hopeless < StandardError; end
+  Runtime = Data.define(:config, :contention)
+  # A partition that reports to nobody.
+  Place = Data.define(:topic, :runtime, :name) do
+    def to_s = name
+    def reports = self
+    def publish(*, **) = nil
+  end
+  # The consumer has looked at one message.
+  Messages = Data.define(:last_offset) do
+    def last_read = last_offset
+    def failing_offset(_error) = last_offset
+  end
+
+  # Attempts of which a test notes errors.
+  class Noted < Guildhall::Kafka::Partition::Attempts
+    # @return [Boolean] whether the error passes, and so does not count as an attempt
+    def note(error, at)
+      self.at = at
+      before = number
+      failed(error, Messages.new(at.last))
+      number == before
+    end
+  end
 
   def passing(place = "t/0", contention = Guildhall::Kafka::Runtime::Contention.new, &settings)
     settings ||= proc { retries contention_limit: 3 }
-    Guildhall::Kafka::Partition::PassingErrors.new(route(&settings), place, contention)
+    Noted.new(Place.new(route(&settings), Runtime.new(Guildhall::Kafka::Config.new, contention), place)) { nil }
   end
 
   def deadlock = SQLite3::BusyException.new("database is locked")
