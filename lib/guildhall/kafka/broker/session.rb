@@ -17,10 +17,8 @@ module Guildhall
         # One topic as the brokers describe it. error: why it cannot be used, else nil; leaders: by partition the id of the broker that
         # leads it, nil where none does.
         Topic = Data.define(:name, :error, :leaders) do
-          # @return [Array<Array(String, Integer)>] name and number of each partition
           def places = leaders.keys.map { |number| [name, number] }
 
-          # @return [Boolean] whether there is no such topic
           def missing? = !error.nil? && Errors.kind(error) == :missing
         end
 
@@ -47,12 +45,8 @@ module Guildhall
           # @return [Array(Integer, String), nil] librdkafka's code and reason, where a right is missing
           attr_reader :right
 
-          # @param settings [Hash{Symbol=>Object}] librdkafka's
-          def initialize(settings)
-            @settings = settings
-          end
+          def initialize(settings) = @settings = settings
 
-          # @raise [AuthenticationError] where brokers refuse the credentials
           def raise_refused
             raise AuthenticationError.at(@settings, *@credentials) if @credentials
           end
@@ -101,19 +95,15 @@ module Guildhall
           @client = client || Group::Client.new({**settings.except(:"group.instance.id"), **SETTINGS}, @complaints)
         end
 
-        # Asks the first time.
-        # @return [Array<String>] all topics that this user may see
-        def topic_names = (@topic_names ||= metadata(nil, "all topics").map(&:name).sort)
+        # All that this user may see.
+        def topic_names = metadata(nil, "all topics").map(&:name).sort
 
         # A topic that is not there is not created by this.
         # @return [Array<Topic>] in that order
-        def describe(names)
-          names.map { |name| metadata(name, "topic #{name}").first }
-        end
+        def describe(names) = names.map { |name| metadata(name, "topic #{name}").first }
 
         # Like {#describe}, for one topic that has to be there.
-        # @raise [UnknownTopicError] where there is no such topic
-        # @raise [KafkaError] where it has another error
+        # @raise [UnknownTopicError, KafkaError]
         def topic(name)
           found = describe([name]).first
           raise UnknownTopicError.new(name, topic_names) if found.missing?
@@ -151,7 +141,6 @@ module Guildhall
         end
 
         # Offsets that the group of this session has committed.
-        # @param places [Array<Array(String, Integer)>] topics and partitions
         # @return [Hash{Array(String, Integer)=>Array(Integer | nil, String | nil), KafkaError}] offset and metadata; both nil where nothing
         #   was committed
         # @raise [KafkaError] where the coordinator cannot be asked, or refuses
@@ -159,12 +148,13 @@ module Guildhall
           return {} if places.empty?
 
           what = "the committed offsets of group #{@settings[:"group.id"]}"
-          with_list(places, nil) do |list|
-            ask(what, group: true) { |handle, wait_ms| Rdkafka::Bindings.rd_kafka_committed(handle, list, wait_ms) }
-            each_partition(list).to_h do |topic, one|
-              found = one.offset&.>=(0) ? [one.offset, one.metadata] : [nil, nil]
-              [[topic, one.partition], one.err.zero? ? found : KafkaError.of(one.err, what)]
-            end
+          answers = ask_of(places, what, group: true) do |handle, list, wait_ms|
+            Rdkafka::Bindings.rd_kafka_committed(handle, list, wait_ms)
+          end
+          answers.transform_values do |one|
+            next KafkaError.of(one.err, what) unless one.err.zero?
+
+            one.offset&.>=(0) ? [one.offset, one.metadata] : [nil, nil]
           end
         rescue AuthenticationError
           raise
@@ -206,12 +196,10 @@ module Guildhall
           reader&.close
         end
 
-        # @param settings [Hash] as for {TopicReader#initialize}
         # @return [TopicReader] which has to be closed
         def reader(**settings) = TopicReader.new(@client, @complaints, **settings)
 
-        # The first record of each range.
-        # @param ranges [Hash{Array(String, Integer)=>Range<Integer>}] by topic and partition
+        # The first record of each range, by topic and partition.
         # @return [Hash{Array(String, Integer)=>Record, nil}] nil where a range has none; without those that could not be read in time
         def first_records(ranges, seconds:)
           found = {}
@@ -229,14 +217,13 @@ module Guildhall
           reader&.close
         end
 
-        def close
-          @client.close(timeout: CLOSE_SECONDS) unless @borrowed
-        end
+        def close = (@client.close(timeout: CLOSE_SECONDS) unless @borrowed)
 
         private
 
         # @param group [Boolean] whether a right on the group is needed
-        # @yieldreturn [Integer] librdkafka's code
+        # @yieldreturn [Array(Integer, Object)] librdkafka's code, and the answer
+        # @return [Object] the answer
         def ask(what, seconds = @timeout, group: false)
           limit = Clock.now + seconds
           waits = GrowingPauses.new(FIRST_WAIT_SECONDS, seconds)
@@ -244,8 +231,8 @@ module Guildhall
           loop do
             again_at = Clock.now + PAUSE_SECONDS
             wait = waits.after(wait)
-            code = @client.with_handle { |handle| yield handle, ([wait, Clock.left(limit)].min * 1000).ceil }
-            return if code.zero?
+            code, answer = @client.with_handle { |handle| yield handle, ([wait, Clock.left(limit)].min * 1000).ceil }
+            return answer if code.zero?
 
             @client.with_handle { |handle| @complaints.drain(handle) } unless @borrowed
             complain(code, what, last: Clock.now >= limit, group:)
@@ -262,12 +249,7 @@ module Guildhall
         end
 
         def metadata(name, what)
-          found = nil
-          ask(what) do |handle, wait_ms|
-            code, found = Librdkafka.metadata(handle, wait_ms, name)
-            code
-          end
-          found.map do |topic, code, leaders|
+          ask(what) { |handle, wait_ms| Librdkafka.metadata(handle, wait_ms, name) }.map do |topic, code, leaders|
             Topic.new(name: topic, error: code.zero? ? nil : KafkaError.of(code, "topic #{topic}"), leaders:)
           end
         end
@@ -298,30 +280,24 @@ module Guildhall
         # @param offset [Integer] {BEGINNING}, {LAST} or a time in milliseconds
         # @return [Hash{Array(String, Integer)=>Integer}] negative: there is none
         def offsets(places, offset, seconds)
-          found = nil
           names = places.map { |place| place.join("/") }
-          ask("the offsets of #{names.first(3).join(", ")}#{" …" if names.size > 3}", seconds) do |handle, wait_ms|
-            with_list(places, offset) do |list|
-              code = Rdkafka::Bindings.rd_kafka_offsets_for_times(handle, list, wait_ms)
-              found = each_partition(list).to_h { |topic, one| [[topic, one.partition], one.offset || LAST] } if code.zero?
-              code
+          what = "the offsets of #{names.first(3).join(", ")}#{" …" if names.size > 3}"
+          answers = ask_of(places, what, seconds, offset:) do |handle, list, wait_ms|
+            Rdkafka::Bindings.rd_kafka_offsets_for_times(handle, list, wait_ms)
+          end
+          answers.transform_values { |one| one.offset || LAST }
+        end
+
+        # @yieldreturn [Integer] librdkafka's code
+        # @return [Hash{Array(String, Integer)=>Rdkafka::Consumer::Partition}] the list, as librdkafka has filled it
+        def ask_of(places, what, seconds = @timeout, offset: nil, group: false)
+          topics = places.group_by(&:first)
+          topics.transform_values! { |same| same.map { |_, number| Rdkafka::Consumer::Partition.new(number, offset) } }
+          ask(what, seconds, group:) do |handle, wait_ms|
+            Librdkafka.with_list(topics) do |list|
+              [yield(handle, list, wait_ms), Rdkafka::Consumer::TopicPartitionList.from_native_tpl(list).to_h]
             end
-          end
-          found
-        end
-
-        def with_list(places, offset)
-          topics = places.group_by(&:first).transform_values do |same|
-            same.map { |_, number| Rdkafka::Consumer::Partition.new(number, offset) }
-          end
-          list = Rdkafka::Consumer::TopicPartitionList.new(topics).to_native_tpl
-          yield list
-        ensure
-          Rdkafka::Bindings.rd_kafka_topic_partition_list_destroy(list) if list
-        end
-
-        def each_partition(list)
-          Rdkafka::Consumer::TopicPartitionList.from_native_tpl(list).to_h.flat_map { |topic, some| some.map { |one| [topic, one] } }
+          end.flat_map { |topic, some| some.map { |one| [[topic, one.partition], one] } }.to_h
         end
       end
     end

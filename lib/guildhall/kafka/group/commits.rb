@@ -152,12 +152,10 @@ module Guildhall
         end
 
         def dispatch(handle)
-          list = @lock.synchronize { native(@sent = next_offsets) }
-          code = Broker::Librdkafka.rd_kafka_commit_queue(handle, list, @queue, nil, nil)
+          topics = @lock.synchronize { by_topic(@sent = next_offsets) }
+          code = Broker::Librdkafka.with_list(topics) { |list| Broker::Librdkafka.rd_kafka_commit_queue(handle, list, @queue, nil, nil) }
           @since = code.zero? ? Clock.now : nil
           code
-        ensure
-          Rdkafka::Bindings.rd_kafka_topic_partition_list_destroy(list) if list
         end
 
         # Metadata goes only after stored offsets: if it changed all the time, it would hold them up.
@@ -175,14 +173,10 @@ module Guildhall
           end
         end
 
-        # @return [FFI::Pointer, nil] nil: stored offsets
-        def native(offsets)
-          return if offsets.empty?
-
-          topics = offsets.group_by { |(topic, _), _| topic }.transform_values do |some|
+        def by_topic(offsets)
+          offsets.group_by { |(topic, _), _| topic }.transform_values do |some|
             some.map { |(_, partition), (offset, metadata)| Rdkafka::Consumer::Partition.new(partition, offset, 0, metadata) }
           end
-          Rdkafka::Consumer::TopicPartitionList.new(topics).to_native_tpl
         end
 
         # @return [Integer, nil] nil: none came in time
