@@ -38,13 +38,11 @@ module Guildhall
           found.transform_keys(&:last).sort.to_h
         end
 
-        # Adds a problem: a part of this topic that could not be asked.
-        # @param number [Integer, nil] a partition; nil: all
+        # A partition, or (nil) all of the topic, could not be asked.
         def report(number, error)
           @problems << Problem.new(group: nil, topic: @name, partitions: number && [number], error:)
         end
 
-        # @return [Integer] how many partitions it has
         def partition_count = @topic.leaders.size
 
         # Blocks for a broker's answer.

@@ -8,7 +8,7 @@ module Guildhall
       # Something that could not be asked, and why. topic: its name or pattern, nil where nothing of the group could be asked; partitions:
       # numbers, nil: all of it.
       Problem = Data.define(:group, :topic, :partitions, :error) do
-        # @return [Boolean] whether there is no such topic
+        # There is no such topic.
         def missing? = Errors.kind(error) == :missing && partitions.nil?
 
         # @return [String] one line: where, and why
@@ -33,13 +33,12 @@ module Guildhall
         # @return [Array<Problem>] one per topic and reason; also topics that are not there
         attr_reader :problems
 
-        # @param problems [Array<Problem>] one for each partition
         def initialize(rows, problems)
           super(rows)
           @problems = Answer.grouped(problems)
         end
 
-        # @return [Boolean] whether all that is there was answered
+        # All that is there was answered.
         def complete? = @problems.all?(&:missing?)
 
         def self.merge(answers) = new(answers.flat_map(&:to_a), answers.flat_map(&:problems))
@@ -97,7 +96,7 @@ module Guildhall
           {}
         end
 
-        # @return [Hash] without the partitions that could not be asked
+        # Without the partitions that could not be asked.
         def known(answers)
           answers.reject { |(topic, partition), answer| report(topic, partition, answer) if answer.is_a?(KafkaError) }
         end

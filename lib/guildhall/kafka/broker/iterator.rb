@@ -28,9 +28,8 @@ module Guildhall
           @decoding = Decoding.new(topic, &)
         end
 
-        # @raise [UnknownTopicError]
+        # @raise [UnknownTopicError, KafkaError] as {Application::Queries#each_message}
         # @raise [Guildhall::ArgumentError] where there is no such partition
-        # @raise [KafkaError] also where nothing comes for too long, although there is more
         def each(&)
           Session.open(@settings) do |session|
             reader = session.reader(codec: @decoding.codec, max_messages: @config.max_messages, max_bytes: @config.max_bytes,
@@ -52,12 +51,10 @@ module Guildhall
           topic = session.topic(@topic.name)
           numbers = topic.leaders.keys
           missing = [*@partitions] - numbers
-          if missing.any?
-            raise Guildhall::ArgumentError, "topic #{topic.name} has the partitions 0 to #{numbers.size - 1}, " \
-                                            "not #{missing.map(&:inspect).join(", ")}"
-          end
+          return @range.resolve(session, topic, @partitions || numbers) if missing.empty?
 
-          @range.resolve(session, topic, @partitions || numbers)
+          raise Guildhall::ArgumentError, "topic #{topic.name} has the partitions 0 to #{numbers.size - 1}, " \
+                                          "not #{missing.map(&:inspect).join(", ")}"
         end
 
         # Keeps one batch ahead, so that workers decode it while the caller works on the one before.

@@ -45,10 +45,8 @@ module Guildhall
           end
         end
 
-        # Nothing is left to be read.
+        # Nothing is left to be read; something of this partition is.
         def finished? = @cursors.empty?
-
-        # Something of this partition is left to be read.
         def open?(place) = @cursors.key?(place)
 
         # Blocks until there is something, or the time is up.

@@ -28,10 +28,9 @@ module Guildhall
           @sent_kind = :stored # of the last commit; else :forced or :metadata
         end
 
-        # Commits what was stored. Blocks for the broker's answer, and tries again where the reason to fail may pass.
-        # @param timeout [Numeric] seconds; librdkafka itself would wait for a broker for ever
+        # Commits what was stored. Blocks for the broker's answer (librdkafka itself would wait for ever), and tries again where the reason
+        # to fail may pass.
         # @return [Boolean] false when the group has moved on meanwhile
-        # @raise [Rdkafka::RdkafkaError] when it failed otherwise, or no broker has answered in time
         def commit(timeout: TIMEOUT_SECONDS)
           code = complete(timeout)
           error = failure(code)
@@ -48,13 +47,9 @@ module Guildhall
         end
 
         # Commits what was stored, in the background. While a commit is under way nothing happens: the next call will do.
-        # Does not block.
         # @return [Rdkafka::RdkafkaError, nil] what has become of the commit before, if it was no good
         def commit_soon
-          code = with_permit(0) do |handle|
-            answer(0).tap { |answered| dispatch(handle) if answered }
-          end
-          failure(code || 0)
+          failure(with_permit(0) { |handle| answer(0).tap { |answered| dispatch(handle) if answered } } || 0)
         end
 
         # Commits this offset, which may be lower than what was committed before. Does not block.
@@ -63,11 +58,9 @@ module Guildhall
           commit_soon
         end
 
-        # Looks for the broker's answer to a commit in the background. Does not block.
-        # @return [Rdkafka::RdkafkaError, nil] as {#commit_soon}
+        # Looks for the broker's answer to a commit in the background; otherwise as {#commit_soon}.
         def look_for_answer = failure(with_permit(0) { answer(0) } || 0)
 
-        # A commit is under way.
         def committing? = !@since.nil?
 
         # A commit has been under way for longer.
@@ -76,24 +69,19 @@ module Guildhall
           !since.nil? && Clock.now - since > seconds
         end
 
-        # Each is given out once.
-        # @return [Array<Array(String | nil, Float)>] librdkafka's name of the error of each commit that was answered, nil where it was
-        #   none, and how many seconds it took
+        # Of each commit that was answered, once, librdkafka's name of its error or nil, and how many seconds it took.
         def answered_commits
           Array.new(@answers.size) { @answers.pop }.map { |code, seconds| [failure(code)&.code&.to_s, seconds] }
         end
 
-        # With the next commit, or the one after, also where the offset itself is committed already: librdkafka would skip it. Does not
-        # block.
-        # @param offset [Integer] that was stored
+        # With the next commit, or the one after, also where the offset itself, which was stored, is committed already: librdkafka would
+        # skip it. Does not block.
         def renew_metadata(topic, partition, offset, metadata)
           @lock.synchronize { @metadata[[topic, partition]] = [offset, metadata] }
         end
 
         # Another offset was stored: with it, its own metadata is committed.
-        def forget_metadata(topic, partition)
-          @lock.synchronize { @metadata.delete([topic, partition]) }
-        end
+        def forget_metadata(topic, partition) = @lock.synchronize { @metadata.delete([topic, partition]) }
 
         # Another member may have the partition from now on: nothing is committed for it any more. An answer to a commit that is under way
         # changes nothing.

@@ -30,8 +30,7 @@ module Guildhall
         # The group has assigned partitions, if only none.
         def assigned = @since = nil
 
-        # Does not block. Any thread.
-        # @return [Boolean] whether it is worth asking {#reason}
+        # Whether it is worth asking {#reason}. Does not block. Any thread.
         def suspected? = @client.commit_overdue?(@limit) || lost_for_long?
 
         # Blocks for a broker's answer, for some seconds at most.

@@ -31,7 +31,7 @@ module Guildhall
 
         def start = @listeners.each(&:start)
 
-        # @return [Boolean] whether the group has assigned partitions, if only none, to each member that there is in any case
+        # The group has assigned partitions, if only none, to each member that there is in any case.
         def assigned? = @listeners.first(@multiplexing.minimum).all?(&:assigned?)
 
         # Measures the lag of all their partitions; where that asks for it, a member joins or leaves. Does not block.
@@ -41,7 +41,8 @@ module Guildhall
           partitions = @listeners.flat_map(&:partitions)
           measured = partitions.to_h { |partition| [partition, partition.measure_lag] }
           lags = measured.values.compact
-          adapt(furthest(lags)) if @scaling && @listeners.reject(&:leaving?).all? { |listener| listener.answers.any? }
+          seconds = lags.reject { |lag| lag[:paused] }.filter_map { |lag| lag[:seconds] }.max || 0.0
+          adapt(seconds) if @scaling && @listeners.reject(&:leaving?).all? { |listener| listener.answers.any? }
           [lags, measured.select { |_, lag| lag.nil? }.keys.map(&:lag_place)].map { |list| list.map { |one| one.merge(group: @group) } }
         end
 
@@ -53,18 +54,14 @@ module Guildhall
           end
         end
 
-        # @return [Boolean] whether all have left the group in an orderly way
+        # Whether all have left the group in an orderly way.
         def join(deadline) = @listeners.map { |listener| listener.join(deadline) }.all?
 
         private
 
         def listener(number)
-          kind = @topics.first.assigned ? DirectListener : Listener
-          kind.new(@topics, @runtime, routes: @routes, number:)
+          (@topics.first.assigned ? DirectListener : Listener).new(@topics, @runtime, routes: @routes, number:)
         end
-
-        # @return [Numeric] seconds; 0.0 where nothing was read lately
-        def furthest(lags) = lags.reject { |lag| lag[:paused] }.filter_map { |lag| lag[:seconds] }.max || 0.0
 
         def adapt(lag)
           change = @lock.synchronize do
@@ -94,8 +91,7 @@ module Guildhall
           end
 
           # To be called whenever the lag was measured.
-          # @param members [Integer] that there are now
-          # @param partitions [Integer] that they have: a member without one would read nothing
+          # @param members [Integer] that there are now, with so many partitions: a member without one would read nothing
           # @param lag [Numeric] seconds, of the partition that is furthest behind
           # @return [Integer] 1, -1, or 0: as many as before
           def change(members, partitions, lag, now: Clock.now)
