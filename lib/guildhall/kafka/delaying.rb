@@ -11,24 +11,15 @@ module Guildhall
     # delay topic, or to its own topic when its time has come.
     module Delaying
       # The delay topics of a group. In each topic messages wait equally long, so that the first one is always due next; a message goes
-      # from topic to topic until its time has come. Shareable.
+      # from topic to topic until its time has come. Shareable. prefix: how the topics' names begin; delays: seconds, ascending; serves:
+      # topics whose delayed messages wait here: a process that consumes one of them consumes these, too.
       DelayTopics = Data.define(:prefix, :delays, :serves) do
-        # @!attribute [r] prefix
-        #   @return [String] how the topics' names begin
-        # @!attribute [r] delays
-        #   @return [Array<Numeric>] seconds, ascending
-        # @!attribute [r] serves
-        #   @return [Array<String>] topics whose delayed messages wait here: a process that consumes one of them consumes these, too
-
         def initialize(serves: [].freeze, **) = super
-
-        # @param delay [Numeric] one of {#delays}
         def name(delay) = "#{prefix}.#{delay}"
 
         # The topic for messages that cannot be sent on.
         def dead_letters = "#{prefix}.dead"
 
-        # @param seconds [Numeric] that a message has to wait
         # @return [String] the topic that it waits in next
         def topic(seconds) = name(delays.reverse_each.find { |delay| delay <= seconds } || delays.first)
       end
@@ -42,7 +33,6 @@ module Guildhall
         PARTITION = "delay_partition"
         private_constant :DUE, :TOPIC, :PARTITION
 
-        # @param due [Numeric] seconds since 1970
         # @param partition [Integer, nil] nil: the partitioner decides
         def self.for(due, topic, partition)
           {DUE => (due * 1000).round.to_s, TOPIC => topic, **(partition ? {PARTITION => partition.to_s} : {})}
@@ -60,7 +50,6 @@ module Guildhall
           topic && {topic:, partition: Digits.integer(message.raw_headers[PARTITION])}
         end
 
-        # @return [Hash{String=>Object}] the message's own headers
         def self.without(message) = message.raw_headers.except(DUE, TOPIC, PARTITION)
       end
 
@@ -115,10 +104,7 @@ module Guildhall
 
       # The filter of a delay topic: a message waits for the topic's time, or less where it is due before.
       class DueFilter
-        # @param seconds [Numeric] of the topic
-        def initialize(seconds:)
-          @seconds = seconds
-        end
+        def initialize(seconds:) = @seconds = seconds
 
         def call(messages)
           now = Time.now.to_f

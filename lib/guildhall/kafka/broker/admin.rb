@@ -16,7 +16,6 @@ module Guildhall
         private_constant :CLOSE_SECONDS
 
         # @param settings [Hash{Symbol=>Object}] librdkafka's; those that only a consumer or a producer needs are left out
-        # @yieldparam admin [Admin] closed when the block ends
         def self.open(settings)
           admin = new(settings)
           yield admin

@@ -53,8 +53,8 @@ module Guildhall
             %i[transport timed_out timed_out_queue request_timed_out network_exception all_brokers_down],
           "the coordinator is not available: check the brokers that hold the internal topics __consumer_offsets and __transaction_state" =>
             %i[wait_coord not_coordinator coordinator_not_available coordinator_load_in_progress],
-          "bring back the brokers that hold the partition's replicas (kafka-topics.sh --describe --unavailable-partitions lists partitions " \
-          "without a leader)" => %i[leader_not_available not_leader_for_partition replica_not_available broker_not_available],
+          "bring back the brokers that hold the partition's replicas (kafka-topics.sh --describe --unavailable-partitions lists " \
+          "partitions without a leader)" => %i[leader_not_available not_leader_for_partition replica_not_available broker_not_available],
           "bring back the brokers that hold the partition's replicas: fewer are in sync than the topic's min.insync.replicas" =>
             %i[not_enough_replicas not_enough_replicas_after_append isr_insuff],
           "create the topic, or correct its name in the routes" => %i[unknown_topic_or_part unknown_topic],
@@ -62,8 +62,8 @@ module Guildhall
           "the topic has fewer partitions: correct the number" => :unknown_partition,
           "the resource does not exist: correct its name" => :resource_not_found,
           "no such consumer group: correct the group's name" => %i[unknown_group group_id_not_found],
-          "grant the user the right on the topic (kafka-acls.sh): READ to consume it, WRITE to produce to it, CREATE to create it, DESCRIBE " \
-          "to ask for it" => :topic_authorization_failed,
+          "grant the user the right on the topic (kafka-acls.sh): READ to consume it, WRITE to produce to it, CREATE to create it, " \
+          "DESCRIBE to ask for it" => :topic_authorization_failed,
           "grant the user READ on the consumer group (kafka-acls.sh); GROUP_ID.replay is a group, too" => :group_authorization_failed,
           "grant the user WRITE and DESCRIBE on the transactional id (kafka-acls.sh): of a transactional topic they begin with " \
           "\"GROUP/TOPIC/\"" => :transactional_id_authorization_failed,
@@ -82,7 +82,8 @@ module Guildhall
           "the brokers did not take the message within message.timeout.ms: check that they can be reached" => :msg_timed_out,
           "its producer was closed, or its transaction aborted, before a broker had it: it is to be sent again" =>
             %i[purge_queue purge_inflight],
-          "the brokers take messages more slowly than they are produced: produce less, or raise queue.buffering.max.messages" => :queue_full,
+          "the brokers take messages more slowly than they are produced: produce less, or raise queue.buffering.max.messages" =>
+            :queue_full,
           "raise the user's quota, or ask less often" => :throttling_quota_exceeded,
           "another process has joined the group under the same group.instance.id: give each its own" => :fenced_instance_id,
           "a transaction with offsets of this group is open: it ends by transaction.timeout.ms at the latest" => :unstable_offset_commit,
@@ -118,7 +119,6 @@ module Guildhall
 
           # @return [Boolean] whether it says nothing about the message or the request: the cluster cannot do it now
           def outage?(code) = OUTAGES.include?(kind(code))
-
           def unanswered?(code) = kind(code) == :unanswered
 
           # @return [Boolean] whether a coordinator has to change or to load: asked again, it answers in a moment. librdkafka has

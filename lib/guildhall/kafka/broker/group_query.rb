@@ -40,7 +40,6 @@ module Guildhall
 
         # All that is there was answered.
         def complete? = @problems.all?(&:missing?)
-
         def self.merge(answers) = new(answers.flat_map(&:to_a), answers.flat_map(&:problems))
 
         # @return [Array<Problem>] partitions of one topic together that have the same error

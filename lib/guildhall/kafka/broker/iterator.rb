@@ -14,10 +14,7 @@ module Guildhall
         MAX_WAIT_MS = 1_000
         private_constant :MAX_WAIT_MS
 
-        # @param topic [Routing::Topic] whose deserializer holds
-        # @param partitions [Array<Integer>, nil] nil: all
         # @param silence [Numeric] as of {TopicReader#initialize}, for a range that ends
-        # @yieldreturn [Pool] for what is decoded there
         def initialize(topic, settings, config, partitions, range, silence: Session::SILENCE_SECONDS, &)
           @topic = topic
           @settings = settings
@@ -28,20 +25,16 @@ module Guildhall
           @decoding = Decoding.new(topic, &)
         end
 
-        # @raise [UnknownTopicError, KafkaError] as {Application::Queries#each_message}
-        # @raise [Guildhall::ArgumentError] where there is no such partition
         def each(&)
           Session.open(@settings) do |session|
-            reader = session.reader(codec: @decoding.codec, max_messages: @config.max_messages, max_bytes: @config.max_bytes,
-              silence: @silence)
-            reader.open(ranges(session))
-            ahead = []
-            until ahead.empty? && reader.finished?
-              read_ahead(reader, ahead)
-              ahead.shift&.then { |batch| batch.messages.each(&) }
+            limits = {max_messages: @config.max_messages, max_bytes: @config.max_bytes, silence: @silence}
+            session.reading(ranges(session), codec: @decoding.codec, **limits) do |reader|
+              ahead = []
+              until ahead.empty? && reader.finished?
+                read_ahead(reader, ahead)
+                ahead.shift&.then { |batch| batch.messages.each(&) }
+              end
             end
-          ensure
-            reader&.close
           end
         end
 

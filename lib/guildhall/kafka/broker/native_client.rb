@@ -39,7 +39,6 @@ module Guildhall
         end
 
         # Leaves the consumer group; rebalance callbacks run in this thread. librdkafka's own function waits until somebody answers.
-        # @param timeout [Numeric] seconds
         # @return [Boolean] whether that was done, or there is nothing to leave
         def leave(timeout)
           with_inner do |handle|
@@ -69,7 +68,6 @@ module Guildhall
         end
 
         # Requests on their way may hold that up, for seconds: then it goes on behind the scenes. A consumer has to have left its group.
-        # @param timeout [Numeric] seconds
         # @return [Boolean] whether it was done in time
         def self.destroy(handle, timeout)
           thread = Thread.new { Librdkafka.rd_kafka_destroy(handle) }

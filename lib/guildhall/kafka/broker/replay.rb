@@ -60,11 +60,9 @@ module Guildhall
 
         # Ends it after the chunk at hand. May be called by any thread, and by a trap.
         def interrupt = @interrupted = true
-
         def interrupted? = @interrupted
 
         # Blocks until all are replayed, or it is interrupted.
-        # @param ranges [Hash{Integer=>Range<Integer>}] of offsets, by partition
         # @yieldparam outcome [Outcome] when a partition begins, and after each chunk
         # @return [Array<Outcome>] of the partitions that it came to
         # @raise [ReplayError] where a dead letter cannot be replayed; those before it are, and are noted

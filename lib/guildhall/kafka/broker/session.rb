@@ -18,22 +18,18 @@ module Guildhall
         # leads it, nil where none does.
         Topic = Data.define(:name, :error, :leaders) do
           def places = leaders.keys.map { |number| [name, number] }
-
           def missing? = !error.nil? && Errors.kind(error) == :missing
         end
 
         SETTINGS = {"enable.auto.commit": false, "enable.auto.offset.store": false, "enable.partition.eof": true,
                     "auto.offset.reset": "earliest", "allow.auto.create.topics": false}.freeze
         TIMEOUT_SECONDS = 10
-        # For the leader of some partitions: if that broker is down, there is time left to ask the others.
-        LEADER_SECONDS = 5
-        # A request is repeated with a growing time limit, to look in between whether brokers refuse the credentials.
-        FIRST_WAIT_SECONDS = 1
+        LEADER_SECONDS = 5 # for the leader of some partitions: if that broker is down, there is time left to ask the others
+        FIRST_WAIT_SECONDS = 1 # each wait for an answer is twice as long, to look in between whether brokers refuse the credentials
         PAUSE_SECONDS = 0.2 # at least, between two questions
         READ_MS = 200 # for one read, so that time limits hold
         SILENCE_SECONDS = 30 # of waiting for a record that is there, while a range is read
-        # Special offsets of librdkafka.
-        BEGINNING = -2
+        BEGINNING = -2 # special offsets of librdkafka
         LAST = -1
         CLOSE_SECONDS = 5
         MAX_BYTES = 10_000_000 # in memory while a range is read
@@ -75,7 +71,6 @@ module Guildhall
         end
         private_constant :Complaints
 
-        # @yieldparam session [Session] closed when the block ends
         def self.open(...)
           session = new(...)
           yield session
@@ -99,11 +94,9 @@ module Guildhall
         def topic_names = metadata(nil, "all topics").map(&:name).sort
 
         # A topic that is not there is not created by this.
-        # @return [Array<Topic>] in that order
         def describe(names) = names.map { |name| metadata(name, "topic #{name}").first }
 
         # Like {#describe}, for one topic that has to be there.
-        # @raise [UnknownTopicError, KafkaError]
         def topic(name)
           found = describe([name]).first
           raise UnknownTopicError.new(name, topic_names) if found.missing?
@@ -121,7 +114,6 @@ module Guildhall
         end
 
         # Like {#ranges}, but raises the error of a partition.
-        # @return [Hash{Integer=>Range<Integer>}] by partition
         def ranges_of(topic, numbers = topic.leaders.keys)
           missing = numbers - topic.leaders.keys
           raise KafkaError.of(Librdkafka::UNKNOWN_PARTITION, "#{topic.name}/#{missing.first}") if missing.any?
@@ -143,7 +135,6 @@ module Guildhall
         # Offsets that the group of this session has committed.
         # @return [Hash{Array(String, Integer)=>Array(Integer | nil, String | nil), KafkaError}] offset and metadata; both nil where nothing
         #   was committed
-        # @raise [KafkaError] where the coordinator cannot be asked, or refuses
         def committed(places)
           return {} if places.empty?
 
@@ -171,50 +162,49 @@ module Guildhall
         end
 
         # The records of a range, in order: one bounded search. The block may be left early.
-        # @param range [Range<Integer>] of offsets, without its end
         # @param limit [Integer, nil] how many records at most; nil: all
         # @return [Integer] the offset where the search can be continued; the range's end: nothing is left
-        # @raise [KafkaError] where it cannot be read, or nothing comes
         def each_record(topic, partition, range, limit: nil)
           return range.end if range.none?
 
-          reader = self.reader(max_messages: [limit || 1_000, 1_000].min, max_bytes: MAX_BYTES, silence: SILENCE_SECONDS)
-          reader.open([topic, partition] => range)
-          next_offset = range.begin
+          settings = {max_messages: [limit || 1_000, 1_000].min, max_bytes: MAX_BYTES, silence: SILENCE_SECONDS}
           seen = 0
-          until reader.finished?
-            reader.read(READ_MS) do |_, records|
-              records.each do |record|
-                yield record
-                next_offset = record.offset + 1
-                return next_offset if (seen += 1) == limit
+          reading({[topic, partition] => range}, **settings) do |reader|
+            until reader.finished?
+              reader.read(READ_MS) do |_, records|
+                records.each do |record|
+                  yield record
+                  return record.offset + 1 if (seen += 1) == limit
+                end
               end
             end
           end
           range.end
+        end
+
+        # @yieldparam reader [TopicReader] closed when the block ends
+        def reading(ranges, **)
+          reader = TopicReader.new(@client, @complaints, **)
+          reader.open(ranges)
+          yield reader
         ensure
           reader&.close
         end
-
-        # @return [TopicReader] which has to be closed
-        def reader(**settings) = TopicReader.new(@client, @complaints, **settings)
 
         # The first record of each range, by topic and partition.
         # @return [Hash{Array(String, Integer)=>Record, nil}] nil where a range has none; without those that could not be read in time
         def first_records(ranges, seconds:)
           found = {}
-          reader = self.reader(max_messages: 1, max_bytes: 1_000)
-          reader.open(ranges)
           limit = Clock.now + seconds
-          until reader.finished? || Clock.now > limit
-            reader.read(READ_MS) do |place, records|
-              found[place] ||= records.first
-              reader.finish(place)
+          reading(ranges, max_messages: 1, max_bytes: 1_000) do |reader|
+            until reader.finished? || Clock.now > limit
+              reader.read(READ_MS) do |place, records|
+                found[place] ||= records.first
+                reader.finish(place)
+              end
             end
+            ranges.keys.to_h { |place| [place, found[place]] }.select { |place, record| record || !reader.open?(place) }
           end
-          ranges.keys.to_h { |place| [place, found[place]] }.select { |place, record| record || !reader.open?(place) }
-        ensure
-          reader&.close
         end
 
         def close = (@client.close(timeout: CLOSE_SECONDS) unless @borrowed)
@@ -223,7 +213,6 @@ module Guildhall
 
         # @param group [Boolean] whether a right on the group is needed
         # @yieldreturn [Array(Integer, Object)] librdkafka's code, and the answer
-        # @return [Object] the answer
         def ask(what, seconds = @timeout, group: false)
           limit = Clock.now + seconds
           waits = GrowingPauses.new(FIRST_WAIT_SECONDS, seconds)
@@ -288,7 +277,6 @@ module Guildhall
           answers.transform_values { |one| one.offset || LAST }
         end
 
-        # @yieldreturn [Integer] librdkafka's code
         # @return [Hash{Array(String, Integer)=>Rdkafka::Consumer::Partition}] the list, as librdkafka has filled it
         def ask_of(places, what, seconds = @timeout, offset: nil, group: false)
           topics = places.group_by(&:first)

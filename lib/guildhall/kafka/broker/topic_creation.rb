@@ -22,7 +22,6 @@ module Guildhall
         COMPACTED = {"cleanup.policy": "compact", "segment.ms": "3600000", "min.cleanable.dirty.ratio": "0.1"}.freeze
         private_constant :TIMEOUT_MS, :ANSWER_MS, :PAUSE_SECONDS, :UNANSWERED, :COMPACTED
 
-        # @param topics [Array<Routing::Topic>] a listener's
         # @yieldparam error [StandardError] why one could not be created, and its name
         def initialize(settings, topics, pauses: PAUSES, &on_error)
           @settings = settings
@@ -48,7 +47,6 @@ module Guildhall
         end
 
         # Blocks until all are there, and tries again with growing pauses.
-        # @param client [Group::Client] which consumes the topics
         def try_again(client)
           pause = nil
           until (before = @refused).empty?

@@ -14,7 +14,6 @@ module Guildhall
         ROOM_MESSAGES = 2_000
         private_constant :PartitionCursor, :ROOM_MESSAGES
 
-        # @param complaints [Session::Complaints] the client's
         # @param codec [Codec, nil] what records are decoded with
         # @param max_bytes [Integer] in one batch, about
         # @param silence [Numeric, nil] seconds of waiting for records that are there, after which {#read} raises; nil: it waits for them,
@@ -30,7 +29,6 @@ module Guildhall
           @cursors = {}
         end
 
-        # Does not block.
         # @param ranges [Hash{Array(String, Integer)=>Range}] by topic and partition, of offsets, without their ends; Float::INFINITY: there
         #   is no end
         def open(ranges)
@@ -50,7 +48,6 @@ module Guildhall
         def open?(place) = @cursors.key?(place)
 
         # Blocks until there is something, or the time is up.
-        # @yieldparam records [Array<Record>] of one partition
         # @raise [KafkaError] also where nothing has come for too long, or brokers refuse the credentials meanwhile
         def read(wait_ms, &)
           began_at = Clock.now

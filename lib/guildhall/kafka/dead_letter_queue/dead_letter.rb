@@ -15,9 +15,7 @@ module Guildhall
         NAMES = [*FIRST, "source_attempts", "source_error_class"].freeze
         private_constant :FIRST
 
-        # @param topic [Routing::Topic] its route
         # @param attempts [Integer] how often it has failed in this topic
-        # @param error [Exception] what it failed with
         def self.for(message, topic, attempts, error)
           passed = topic.retry_topic? ? message.raw_headers : {}
           here = [message.topic, message.partition.to_s, message.offset.to_s, topic.group, Time.now.utc.iso8601(3)]
@@ -30,7 +28,6 @@ module Guildhall
         def self.attempts(headers) = Digits.integer(text(headers["source_attempts"]))
 
         # A header that was there before, or that another tool has added to, is one of several values: the last one counts.
-        # @param value [String, Array<String, nil>, nil] of a header
         def self.text(value) = value.is_a?(Array) ? value.last : value
       end
 
@@ -55,9 +52,7 @@ module Guildhall
 
         # @return [String, nil] the topic that it came from; nil where nothing says so
         def source_topic = source_header("topic")
-
         def source_partition = Digits.integer(source_header("partition"))
-
         def source_offset = Digits.integer(source_header("offset"))
 
         # @return [String, nil] the consumer group that could not handle it
@@ -80,7 +75,6 @@ module Guildhall
 
         # @return [String] such as "orders/3@4711", or "-"
         def source = source_topic ? "#{source_topic}/#{source_partition}@#{source_offset}" : "-"
-
         def to_s = "#{topic}/#{partition}@#{offset}"
 
         private

@@ -39,7 +39,6 @@ module Guildhall
         # @param confirmed [#call] called with each message that the broker has, or that is skipped
         # @param give_up [#call] asked now and then while the broker does not answer: whether to wait no longer
         # @yieldreturn [Exception] why it goes there
-        # @raise [DeadLetterError] when one of them could not be sent
         def dispatch(messages, attempts, confirmed:, give_up: -> { false }, &error_of)
           sent, failure = send_all(messages, attempts, error_of)
           limit = Clock.now + (@application.producer.config.max_wait_timeout / 1000.0)

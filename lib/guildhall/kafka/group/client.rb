@@ -76,19 +76,15 @@ module Guildhall
         # A consumer's identity in its group, with the group's generation: the coordinator refuses offsets of an earlier generation. Stands
         # for the consumer when the gem sends offsets to a transaction, because the gem would ask the consumer too late.
         class GroupMetadata
-          # It owns librdkafka's pointer.
           def initialize(pointer) = @pointer = pointer
 
           # Called by the gem, which destroys it.
           def consumer_group_metadata_pointer = @pointer.tap { @pointer = nil }
-
           def destroy = @pointer && Rdkafka::Bindings.rd_kafka_consumer_group_metadata_destroy(consumer_group_metadata_pointer)
         end
 
         # @return [Symbol, nil] :earliest or :latest: where a group begins that has committed nothing that is there; nil: with an error
-        def self.reset_place(settings)
-          RESETS.find { |_, values| values.include?(settings[:"auto.offset.reset"].to_s) }&.first
-        end
+        def self.reset_place(settings) = RESETS.find { |_, values| values.include?(settings[:"auto.offset.reset"].to_s) }&.first
 
         # @raise [Guildhall::ArgumentError] unless it says where to seek to
         def self.validate_seek_target!(target)
@@ -99,7 +95,6 @@ module Guildhall
         end
 
         # @return [Integer] since 1970, as brokers count; 0 for what was before: to them -1 is the end
-        # @raise [Guildhall::ArgumentError] for what is beyond their numbers
         def self.milliseconds(time)
           found = (time.to_r * 1000).floor
           raise Guildhall::ArgumentError, "#{time.inspect} is later than brokers can count" unless found < OFFSETS.end
@@ -121,7 +116,6 @@ module Guildhall
           end
         end
 
-        # @param listener see {Configuration#initialize}
         def initialize(settings, listener)
           @from_the_first = Client.reset_place(settings) == :earliest
           @config = Configuration.new(settings, listener)
@@ -138,12 +132,9 @@ module Guildhall
         def with_handle(&) = @native.with_inner(&)
 
         # @param names [Array<String>] topics; none: no subscription
-        def subscribe(names)
-          names.any? ? @consumer.subscribe(*names) : @consumer.unsubscribe
-        end
+        def subscribe(names) = names.any? ? @consumer.subscribe(*names) : @consumer.unsubscribe
 
         # Reads these partitions and no others, whatever others do: without a group.
-        # @param offsets [Hash{String=>Hash{Integer=>Integer}}] where to begin, by topic and partition
         def assign(offsets)
           topics = offsets.transform_values { |some| some.map { |number, offset| Rdkafka::Consumer::Partition.new(number, offset) } }
           @consumer.assign(Rdkafka::Consumer::TopicPartitionList.new(topics))
@@ -156,7 +147,6 @@ module Guildhall
         end
 
         # Takes effect with the next commit. Does not block.
-        # @param offset [Integer] the next one to consume
         # @return [Boolean] false when the partition is no longer ours
         def store(topic, partition, offset, metadata = nil)
           Broker::Librdkafka.with_list(topic => [Rdkafka::Consumer::Partition.new(partition, offset, 0, metadata)]) do |native|
@@ -164,10 +154,8 @@ module Guildhall
           end
         end
 
-        # Any thread.
         # @return [GroupMetadata] who this is in the group now; who asks has to destroy it
         def group_metadata = GroupMetadata.new(@consumer.consumer_group_metadata_pointer)
-
         def seek(topic, partition, offset) = @consumer.seek_by(topic, partition, offset)
 
         # Blocks for the broker's answer.
@@ -211,7 +199,6 @@ module Guildhall
 
         # Leaves the group; the rebalance callback runs in this thread. Blocks for the brokers' answers. If they do not come in time, the
         # handle of librdkafka is not destroyed: that would wait for them, and so would the end of the process.
-        # @param timeout [Numeric] seconds
         # @return [Boolean] whether all was done in time
         def close(timeout: CLOSE_TIMEOUT_SECONDS)
           limit = Clock.now + timeout
@@ -234,7 +221,6 @@ module Guildhall
           Rdkafka::Consumer::TopicPartitionList.new(topic => [Rdkafka::Consumer::Partition.new(partition, offset)])
         end
 
-        # @return [Integer, nil] of the only partition in a list; nil: it has none
         def offset_in(list, topic)
           offset = list.to_h.fetch(topic).first.offset
           offset if offset && offset >= 0

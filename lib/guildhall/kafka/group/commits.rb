@@ -48,9 +48,7 @@ module Guildhall
 
         # Commits what was stored, in the background. While a commit is under way nothing happens: the next call will do.
         # @return [Rdkafka::RdkafkaError, nil] what has become of the commit before, if it was no good
-        def commit_soon
-          failure(with_permit(0) { |handle| answer(0).tap { |answered| dispatch(handle) if answered } } || 0)
-        end
+        def commit_soon = failure(with_permit(0) { |handle| answer(0).tap { |answered| dispatch(handle) if answered } } || 0)
 
         # Commits this offset, which may be lower than what was committed before. Does not block.
         def commit_to(topic, partition, offset, metadata = nil)
@@ -60,7 +58,6 @@ module Guildhall
 
         # Looks for the broker's answer to a commit in the background; otherwise as {#commit_soon}.
         def look_for_answer = failure(with_permit(0) { answer(0) } || 0)
-
         def committing? = !@since.nil?
 
         # A commit has been under way for longer.
@@ -70,9 +67,7 @@ module Guildhall
         end
 
         # Of each commit that was answered, once, librdkafka's name of its error or nil, and how many seconds it took.
-        def answered_commits
-          Array.new(@answers.size) { @answers.pop }.map { |code, seconds| [failure(code)&.code&.to_s, seconds] }
-        end
+        def answered_commits = Array.new(@answers.size) { @answers.pop }.map { |code, seconds| [failure(code)&.code&.to_s, seconds] }
 
         # With the next commit, or the one after, also where the offset itself, which was stored, is committed already: librdkafka would
         # skip it. Does not block.
@@ -98,7 +93,6 @@ module Guildhall
 
         private
 
-        # @return [Integer] librdkafka's error code; 0: committed
         def complete(timeout)
           deadline = Clock.now + timeout
           with_permit(timeout) do |handle|
@@ -124,7 +118,6 @@ module Guildhall
           @lock.synchronize { @forced[[topic, partition]] = [offset, metadata] }
         end
 
-        # @yieldparam handle [FFI::Pointer] the client is not closed meanwhile
         # @return [Object, nil] what the block returns; nil: it was not its permit in time
         def with_permit(timeout, &)
           permit = @permit.pop(timeout:) or return

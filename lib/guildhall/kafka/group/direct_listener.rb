@@ -22,7 +22,6 @@ module Guildhall
         private
 
         # Blocks for the brokers' answers.
-        # @raise [UnknownTopicError, KafkaError] also where there is no such partition
         def subscribe
           new = @topic.assigned.except(*@reached.compact.keys)
           found = new.empty? ? {} : Broker::Session.open(settings) { |session| first_offsets(session, new) }

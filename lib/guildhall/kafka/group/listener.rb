@@ -76,7 +76,6 @@ module Guildhall
           request { rejoin_group_if_stuck } if stuck?
         end
 
-        # @return [Array<Partition>] those that are assigned now
         def partitions = @lock.synchronize { @partitions.values }
 
         # Runs the block in this listener's thread, soon. May be called by any thread.
@@ -99,8 +98,6 @@ module Guildhall
 
         # The group has assigned partitions to it, if only none, and not taken all away without asking.
         def assigned? = @assigned
-
-        # It was asked to stop.
         def leaving? = !@deadline.nil?
 
         # It has left, and does nothing any more.
@@ -147,9 +144,7 @@ module Guildhall
 
         private
 
-        def guarded(type, &)
-          ErrorBoundary.run(->(error) { @runtime.error(error, type, group: @group) }, &)
-        end
+        def guarded(type, &) = ErrorBoundary.run(->(error) { @runtime.error(error, type, group: @group) }, &)
 
         # A subscriber may end the thread that publishes (Thread.exit): nothing can rescue that, but the listener must go on.
         def restart
@@ -336,7 +331,6 @@ module Guildhall
 
         # @return [Float] seconds; there is always a little time left for the brokers to answer
         def remaining(deadline) = Clock.left(deadline, least: 0.5)
-
         def settings = @runtime.client_settings(@topics.first, @number)
       end
     end

@@ -14,7 +14,6 @@ module Guildhall
         # @return [Array<Listener>] also those that are leaving the group
         attr_reader :listeners
 
-        # @param topics [Array<Routing::Topic>] of the same group and the same librdkafka settings
         # @param before [Integer] how many other members this process may have in the group: names are numbered
         def initialize(topics, runtime, routes:, before: 0)
           @topics = topics
@@ -59,9 +58,7 @@ module Guildhall
 
         private
 
-        def listener(number)
-          (@topics.first.assigned ? DirectListener : Listener).new(@topics, @runtime, routes: @routes, number:)
-        end
+        def listener(number) = (@topics.first.assigned ? DirectListener : Listener).new(@topics, @runtime, routes: @routes, number:)
 
         def adapt(lag)
           change = @lock.synchronize do

@@ -56,7 +56,6 @@ module Guildhall
 
           private
 
-          # @return [Exception] of the same class
           def explained(error)
             return error unless error.cause.is_a?(Rdkafka::RdkafkaError) && error.cause.code == :queue_full
 
@@ -71,7 +70,6 @@ module Guildhall
         class << self
           # Has to be called before the first Ractor. Zeitwerk, the autoloader of waterdrop, wraps `Kernel#require`, and so does
           # Ruby when it makes the first Ractor; if Ruby comes first, constants are not found any more.
-          # @return [Boolean] whether the gem is there
           def load
             require "waterdrop"
             true
@@ -108,7 +106,6 @@ module Guildhall
           end
 
           # @param topics [#call] returns the routes, whose serializers encode objects other than Strings
-          # @param logger [Logger] waterdrop makes it that of all clients
           # @raise [MissingDependencyError] without the gem waterdrop
           def create(config, topics, logger)
             raise MissingDependencyError, missing unless load
@@ -129,13 +126,10 @@ module Guildhall
             made.extend(ExplainedErrors, Delaying::DelayedProducing)
           end
 
-          # @return [Array<#call>] what becomes of each message before it is sent
           def steps(config, topics) = [*config.producer_middleware, Serializing.new(topics)]
 
           # Calls the block for a message of `produce_async` that is not delivered: its caller may not wait for it. A producer that is
           # closed before it could deliver reports that once, not for each message.
-          # @yieldparam error [Rdkafka::RdkafkaError]
-          # @yieldparam place [Hash{Symbol=>Object}] topic and partition
           def on_undelivered(producer)
             producer.monitor.subscribe("error.occurred") do |event|
               next if event[:type] != "librdkafka.dispatch_error" || event[:label] == Delivery::AWAITED
@@ -156,7 +150,6 @@ module Guildhall
 
           # Delivers what was produced, and closes. Blocks until then, but drops what could not be delivered in time: waterdrop by itself
           # would wait for minutes.
-          # @param deadline [Float] of the {Clock}
           # @param abandoned [Array<Rdkafka::Producer::DeliveryHandle>] of messages that nobody waits for: they are dropped at once
           # @return [Boolean] whether everything else was delivered
           def close(producer, deadline, abandoned = [])
@@ -172,14 +165,12 @@ module Guildhall
           # @return [Boolean] whether the thread runs delivery callbacks: closing a producer waits for it
           def calls_back?(thread) = thread.name.to_s.start_with?(*CALLING_BACK)
 
-          # @param settings [Hash{Symbol,String=>Object}] librdkafka's
           # @return [Hash{Symbol=>Object}] those that any client needs
           def shared(settings)
             Config::Secrets.hide(settings.transform_keys(&:to_sym).select { |name, _| name.start_with?(*SHARED) })
           end
 
           # A consumer's settings mean nothing to a producer, and waterdrop would complain of them.
-          # @return [Hash{Symbol=>Object}] librdkafka's
           def settings(config)
             own = config.producer.transform_keys(&:to_sym)
             conflict = CONFLICTS.any? { |name, refused| own.key?(name) && refused.call(own[name].to_s) }
@@ -207,9 +198,7 @@ module Guildhall
 
           def in_thread(&) = Thread.new(&).tap { |thread| thread.report_on_exception = false }
 
-          def installed?
-            Gem.loaded_specs.key?("waterdrop") || Gem::Specification.find_all_by_name("waterdrop").any? || load
-          end
+          def installed? = Gem.loaded_specs.key?("waterdrop") || Gem::Specification.find_all_by_name("waterdrop").any? || load
 
           def missing
             return "producing needs the gem waterdrop: add it to the Gemfile" unless Gem.loaded_specs.key?("waterdrop")
