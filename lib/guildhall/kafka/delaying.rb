@@ -20,7 +20,7 @@ module Guildhall
         # The topic for messages that cannot be sent on.
         def dead_letters = "#{prefix}.dead"
 
-        # @return [String] the topic that it waits in next
+        # The topic that a message waits in next that has to wait for so many seconds.
         def topic(seconds) = name(delays.reverse_each.find { |delay| delay <= seconds } || delays.first)
       end
       # Seconds; a message that waits for a day passes some twenty of them.
@@ -33,18 +33,14 @@ module Guildhall
         PARTITION = "delay_partition"
         private_constant :DUE, :TOPIC, :PARTITION
 
-        # @param partition [Integer, nil] nil: the partitioner decides
+        # Without a partition the partitioner decides.
         def self.for(due, topic, partition)
-          {DUE => (due * 1000).round.to_s, TOPIC => topic, **(partition ? {PARTITION => partition.to_s} : {})}
+          {DUE => (due * 1000).round.to_s, TOPIC => topic, PARTITION => partition&.to_s}.compact
         end
 
-        # @return [Float, nil] seconds since 1970; nil: the message does not say it
-        def self.due(message)
-          milliseconds = Digits.integer(message.raw_headers[DUE])
-          milliseconds && (milliseconds / 1000.0)
-        end
+        # Seconds since 1970, and topic and partition; nil: the message does not say it.
+        def self.due(message) = Digits.integer(message.raw_headers[DUE])&.fdiv(1000)
 
-        # @return [Hash{Symbol=>Object}, nil] topic and partition; nil: the message does not say it
         def self.target(message)
           topic = message.raw_headers[TOPIC]
           topic && {topic:, partition: Digits.integer(message.raw_headers[PARTITION])}
@@ -63,7 +59,6 @@ module Guildhall
         private_constant :SECONDS, :RULES
 
         # @!visibility private
-        # @return [String, Boolean] as {OptionRules::Rule}
         def self.problem(time)
           return time.respond_to?(:to_time) && time.respond_to?(:to_f) && !time.is_a?(String) unless time.is_a?(Numeric)
           return false unless time.real? && time.to_f.finite?

@@ -113,7 +113,7 @@ module Guildhall
           leaders.group_by(&:last).map { |leader, some| led_ranges(some.map(&:first), leader) }.reduce({}, :merge)
         end
 
-        # Like {#ranges}, but raises the error of a partition.
+        # Like {#ranges}, by partition, but raises the error of one.
         def ranges_of(topic, numbers = topic.leaders.keys)
           missing = numbers - topic.leaders.keys
           raise KafkaError.of(Librdkafka::UNKNOWN_PARTITION, "#{topic.name}/#{missing.first}") if missing.any?

@@ -65,9 +65,9 @@ module Guildhall
 
         # @return [Hash{String=>Boolean}] where messages of it go, and whether that topic is created by the application
         def names_of(topic)
-          delay_topics = topic.delay_topics
-          {topic.dead_letter_queue&.topic => !delay_topics.nil?, topic.retry_topics&.next_topic => true,
-           **(delay_topics ? {topic.name => true} : {})}.select { |name, _| name }
+          delayed = !topic.delay_topics.nil?
+          {topic.dead_letter_queue&.topic => delayed, topic.retry_topics&.next_topic => true, (topic.name if delayed) => true}
+            .select { |name, _| name }
         end
 
         def problem(target)
@@ -93,8 +93,8 @@ module Guildhall
 
         def too_small(target)
           sources = target.sources.reject { |source| @described.dig(source, :error) }
-          largest = sources.max_by { |source| @max_bytes[source] || 0 }
-          wanted, taken = @max_bytes.values_at(largest, target.name) if largest
+          largest = sources.max_by { |source| @max_bytes[source] || 0 } or return
+          wanted, taken = @max_bytes.values_at(largest, target.name)
           return unless wanted && taken && taken < wanted
 
           "topic #{target.name} takes messages of #{taken} bytes at most (#{MAX_BYTES}), messages of #{largest} may have #{wanted} " \

@@ -58,7 +58,6 @@ module Guildhall
           give_up if @silence
         end
 
-        # Reads no more of a partition.
         def finish(place) = @cursors.delete(place)&.queue&.close
 
         def close

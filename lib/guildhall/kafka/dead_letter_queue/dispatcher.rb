@@ -18,11 +18,10 @@ module Guildhall
           @application = application
         end
 
-        # Whether payloads whose bytes cannot be decoded go there without having been consumed.
+        # Payloads whose bytes cannot be decoded go there without having been consumed.
         def dispatch_undecodable? = @queue.dispatch_undecodable
 
-        # @param error [Exception] why a message goes there
-        # @return [Boolean] false: the route skips it
+        # False: the route skips a message that goes there for this error.
         def sends?(error) = !!target(error)
 
         # A later attempt helps neither a payload that cannot be decoded nor an error that the route calls non_retryable.
@@ -91,8 +90,7 @@ module Guildhall
 
         def undelivered(message, to, error)
           kind = to == @queue.topic ? "dead letter" : "retry"
-          code = error.code if error.is_a?(Rdkafka::RdkafkaError)
-          reason = [error.message, *(code && Broker::Errors.advice(code, to:))].join("; ")
+          reason = [error.message, *(Broker::Errors.advice(error.code, to:) if error.is_a?(Rdkafka::RdkafkaError))].join("; ")
           DeadLetterError.new("#{message.topic}/#{message.partition}@#{message.offset} could not be sent to the #{kind} topic #{to}, " \
                               "and is sent again; its partition waits: #{reason}", to:, reason:)
         end

@@ -27,10 +27,9 @@ module Guildhall
           ASSIGN = Rdkafka::Bindings::RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS
           private_constant :ASSIGN
 
-          # @param listener [#partitions_assigned, #partitions_revoked] called in the thread that polls, each with an Array
-          #   of [topic, partition], before a partition is taken on: before messages of it come; and before it is given up.
-          #   `statistics_emitted` is called there as well, with JSON, where the setting statistics.interval.ms asks for it, and
-          #   `client_failed`, where it has that, with the code and the reason of what goes wrong between the client and the brokers
+          # @param listener [#partitions_assigned, #partitions_revoked, #statistics_emitted] called in the thread that polls: before
+          #   messages of a partition come, and before it is given up; `client_failed`, where it has that, with the code and the reason of
+          #   what goes wrong between the client and the brokers
           def initialize(settings, listener)
             super(settings)
             @listener = listener
@@ -86,7 +85,6 @@ module Guildhall
         # @return [Symbol, nil] :earliest or :latest: where a group begins that has committed nothing that is there; nil: with an error
         def self.reset_place(settings) = RESETS.find { |_, values| values.include?(settings[:"auto.offset.reset"].to_s) }&.first
 
-        # @raise [Guildhall::ArgumentError] unless it says where to seek to
         def self.validate_seek_target!(target)
           return milliseconds(target) if target.is_a?(Time)
           return if %i[earliest latest].include?(target) || (target.is_a?(Integer) && OFFSETS.cover?(target))
@@ -146,20 +144,18 @@ module Guildhall
           topics.select { |_, error, leaders| error.zero? || leaders.any? }.map(&:first) if code.zero?
         end
 
-        # Takes effect with the next commit. Does not block.
-        # @return [Boolean] false when the partition is no longer ours
+        # Takes effect with the next commit. Does not block. False when the partition is no longer ours.
         def store(topic, partition, offset, metadata = nil)
           Broker::Librdkafka.with_list(topic => [Rdkafka::Consumer::Partition.new(partition, offset, 0, metadata)]) do |native|
             with_handle { |handle| Rdkafka::Bindings.rd_kafka_offsets_store(handle, native).zero? }
           end
         end
 
-        # @return [GroupMetadata] who this is in the group now; who asks has to destroy it
+        # Who this is in the group now; who asks has to destroy it. Any thread.
         def group_metadata = GroupMetadata.new(@consumer.consumer_group_metadata_pointer)
         def seek(topic, partition, offset) = @consumer.seek_by(topic, partition, offset)
 
-        # Blocks for the broker's answer.
-        # @param target [Integer, Symbol, Time] an offset, :earliest, :latest, or the first message at or after a time
+        # Blocks for the broker's answer. A Time means the first message at or after it.
         def resolve(topic, partition, target)
           case target
           when Integer then target
@@ -171,15 +167,13 @@ module Guildhall
           end
         end
 
-        # Blocks for the broker's answer.
-        # @return [Array(Integer, String), Array(nil, nil)] offset and metadata that the group has committed
+        # Offset and metadata that the group has committed, or nil, nil. Blocks for the broker's answer.
         def committed(topic, partition)
           found = Client.ask_coordinator { @consumer.committed(list(topic, partition), ANSWER_MS) }.to_h.fetch(topic).first
           found.offset&.>=(0) ? [found.offset, found.metadata] : [nil, nil]
         end
 
-        # Blocks for the broker's answer.
-        # @return [Integer] where a member of the group begins to read that is assigned the partition now
+        # Where a member of the group begins to read that is assigned the partition now. Blocks for the broker's answer.
         def start_of(topic, partition)
           offset, = committed(topic, partition)
           return offset if offset
@@ -188,8 +182,7 @@ module Guildhall
           end_offset(topic, partition) || resolve(topic, partition, :latest)
         end
 
-        # Without asking the broker.
-        # @return [Integer, nil] the offset behind what was read last, message or not; nil: nothing was since the last seek
+        # Without asking the broker, the offset behind what was read last, message or not; nil: nothing was since the last seek.
         def position(topic, partition) = offset_in(@consumer.position(list(topic, partition)), topic)
 
         # Without asking the broker, from its last answer: the offset of the first message that was not deleted, and the one that the next

@@ -33,9 +33,7 @@ module Guildhall
         # @return [Boolean] false when the group has moved on meanwhile
         def commit(timeout: TIMEOUT_SECONDS)
           code = complete(timeout)
-          error = failure(code)
-          raise error if error
-
+          failure(code)&.then { |error| raise error }
           code.zero? || Broker::Errors.nothing?(code)
         end
 

@@ -93,7 +93,7 @@ module Guildhall
           wake
         end
 
-        # @return [Boolean] whether it has ended, and has left the group in an orderly way
+        # Whether it has ended, and has left the group in an orderly way.
         def join(deadline) = !!(@thread&.join(Clock.left(deadline)) && @closed)
 
         # The group has assigned partitions to it, if only none, and not taken all away without asking.
@@ -329,7 +329,7 @@ module Guildhall
           raise TimeoutError, reason
         end
 
-        # @return [Float] seconds; there is always a little time left for the brokers to answer
+        # There is always a little time left for the brokers to answer.
         def remaining(deadline) = Clock.left(deadline, least: 0.5)
         def settings = @runtime.client_settings(@topics.first, @number)
       end

@@ -21,22 +21,17 @@ module Guildhall
         # Unless the application says otherwise.
         DEFAULTS = {
           "request.required.acks": "all", "message.max.bytes": MAX_MESSAGE_BYTES,
-          # As the Java client: the same key goes to the same partition, from every producer.
-          partitioner: "murmur2_random",
-          # Takes the least time of all; brokers from 0.10 on know it.
-          "compression.codec": "lz4"
+          partitioner: "murmur2_random", # as the Java client: the same key goes to the same partition, from every producer
+          "compression.codec": "lz4" # takes the least time of all; brokers from 0.10 on know it
         }.freeze
-        # No message twice or out of order because of a retry of librdkafka's.
-        IDEMPOTENCE = {"enable.idempotence": true}.freeze
-        # Settings that librdkafka refuses beside idempotence: name => whether a value does.
+        IDEMPOTENCE = {"enable.idempotence": true}.freeze # no message twice or out of order because of a retry of librdkafka's
+        # What librdkafka refuses beside idempotence: names of settings => whether a value is refused.
         CONFLICTS = {
-          acks: ->(value) { !%w[all -1].include?(value) }, "request.required.acks": ->(value) { !%w[all -1].include?(value) },
-          "max.in.flight": ->(value) { value.to_i > 5 }, "max.in.flight.requests.per.connection": ->(value) { value.to_i > 5 },
-          retries: ->(value) { value.to_i.zero? }, "message.send.max.retries": ->(value) { value.to_i.zero? },
-          "queuing.strategy": ->(value) { value != "fifo" }
+          %i[acks request.required.acks] => ->(value) { !%w[all -1].include?(value) },
+          %i[max.in.flight max.in.flight.requests.per.connection] => ->(value) { value.to_i > 5 },
+          %i[retries message.send.max.retries] => ->(value) { value.to_i.zero? }, %i[queuing.strategy] => ->(value) { value != "fifo" }
         }.freeze
-        # Seconds that a producer without a broker takes to close, after it has dropped what it could not deliver.
-        CLOSE_GRACE_SECONDS = 0.5
+        CLOSE_GRACE_SECONDS = 0.5 # for closing without a broker, after what could not be delivered was dropped
         # How the names of the gems' threads begin that call back.
         CALLING_BACK = %w[waterdrop.poller# rdkafka.native_kafka#].freeze
         private_constant :SHARED, :DEFAULTS, :IDEMPOTENCE, :CONFLICTS, :CLOSE_GRACE_SECONDS, :CALLING_BACK
@@ -126,6 +121,7 @@ module Guildhall
             made.extend(ExplainedErrors, Delaying::DelayedProducing)
           end
 
+          # What becomes of each message before it is sent.
           def steps(config, topics) = [*config.producer_middleware, Serializing.new(topics)]
 
           # Calls the block for a message of `produce_async` that is not delivered: its caller may not wait for it. A producer that is
@@ -173,7 +169,7 @@ module Guildhall
           # A consumer's settings mean nothing to a producer, and waterdrop would complain of them.
           def settings(config)
             own = config.producer.transform_keys(&:to_sym)
-            conflict = CONFLICTS.any? { |name, refused| own.key?(name) && refused.call(own[name].to_s) }
+            conflict = CONFLICTS.any? { |names, refused| own.slice(*names).any? { |_, value| refused.call(value.to_s) } }
             defaults = {"client.id": config.client_id, **DEFAULTS, **(conflict ? {} : IDEMPOTENCE)}
             Config::Secrets.hide({**shared(config.kafka), **defaults, **own})
           end

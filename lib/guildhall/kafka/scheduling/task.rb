@@ -21,13 +21,11 @@ module Guildhall
         STEPS = [60, 60, 24, 31, 12, 7].freeze
         private_constant :MISSED, :STEPS
 
-        attr_reader :name
         # @return [String] the cron expression as the routes have it
         attr_reader :expression
-        # @return [Symbol] :run_once or :skip
-        attr_reader :missed
+        attr_reader :name, :missed
 
-        # @return [Fugit::Cron, nil] nil: it cannot be understood, or is never due
+        # nil: it cannot be understood, or is never due.
         def self.cron(expression)
           SoftDependency.require!("fugit", gem: "fugit", purpose: "schedule")
           cron = expression.match?(/\A\s*[\d*]/) ? Fugit.parse_cron(expression) : Fugit.parse_cronish(expression)
@@ -69,10 +67,9 @@ module Guildhall
 
       # One task, for people. topic: the schedule's; run: the last one, nil: none yet.
       Status = Data.define(:task, :topic, :enabled, :run) do
-        # @return [Time, nil] nil: it is disabled
+        # nil: it is disabled.
         def next_due(now = Time.now) = enabled ? Time.at(task.next_due(now.to_f)) : nil
 
-        # @return [Time, nil] the last due time
         def last_due = run && run.state != :added ? Time.at(run.due) : nil
       end
     end
