@@ -95,9 +95,7 @@ module Guildhall
           deadline = Clock.now + timeout
           with_permit(timeout) do |handle|
             code = await(deadline)
-            loop do
-              break if code.nil?
-
+            while code
               code = dispatch(handle)
               code = await(deadline) if code.zero?
               break unless again?(code, deadline)
