@@ -2,7 +2,6 @@
 
 require "forwardable"
 require_relative "../producing/producer"
-require_relative "native_client"
 
 module Guildhall
   module Kafka

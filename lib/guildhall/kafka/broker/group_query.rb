@@ -53,8 +53,7 @@ module Guildhall
       # A question to the brokers about the offsets that one consumer group has committed, without joining it. A topic or a partition that
       # cannot be asked becomes a {Problem}; the others are answered.
       class GroupQuery
-        # @param settings [Hash{Symbol=>Object}] librdkafka's, as the group's members have them
-        # @param routes [Array<Routing::Topic>] of that group
+        # @param settings [Hash{Symbol=>Object}] librdkafka's, as the group's members have them, whose routes these are
         def initialize(settings, routes)
           @settings = settings
           @routes = routes

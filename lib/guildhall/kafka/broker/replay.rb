@@ -1,8 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "../producing/wire"
 require_relative "dead_letters"
-require_relative "native_client"
 
 module Guildhall
   module Kafka

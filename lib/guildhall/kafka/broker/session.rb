@@ -1,8 +1,6 @@
 # frozen_string_literal: true
 
-require "guildhall/clock"
 require "guildhall/growing_pauses"
-require_relative "../errors"
 require_relative "../group/client"
 require_relative "topic_reader"
 

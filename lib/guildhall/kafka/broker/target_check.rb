@@ -1,8 +1,5 @@
 # frozen_string_literal: true
 
-require "guildhall/clock"
-require_relative "../errors"
-require_relative "../producing/producer"
 require_relative "admin"
 
 module Guildhall

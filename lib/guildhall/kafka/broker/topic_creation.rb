@@ -1,9 +1,7 @@
 # frozen_string_literal: true
 
 require "guildhall/error_boundary"
-require "guildhall/clock"
 require "guildhall/growing_pauses"
-require_relative "../errors"
 require_relative "admin"
 
 module Guildhall

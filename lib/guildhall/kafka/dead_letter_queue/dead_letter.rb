@@ -24,7 +24,7 @@ module Guildhall
                     "source_error_class" => error.class.name.to_s}
         end
 
-        # @return [Integer, nil] how often the message has failed before it came here; nil where no header says so
+        # How often the message has failed before it came here; nil where no header says so.
         def self.attempts(headers) = Digits.integer(text(headers["source_attempts"]))
 
         # A header that was there before, or that another tool has added to, is one of several values: the last one counts.

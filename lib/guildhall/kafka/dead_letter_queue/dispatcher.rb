@@ -1,6 +1,5 @@
 # frozen_string_literal: true
 
-require "guildhall/clock"
 require_relative "../partition/error_kind"
 require_relative "../producing/delivery"
 require_relative "dead_letter"

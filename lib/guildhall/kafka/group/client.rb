@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require "forwardable"
-require_relative "../broker/librdkafka"
 require_relative "../broker/native_client"
 require_relative "commits"
 

@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require_relative "../broker/offset_range"
-require_relative "../broker/session"
 require_relative "listener"
 
 module Guildhall

@@ -1,8 +1,6 @@
 # frozen_string_literal: true
 
-require "guildhall/clock"
 require_relative "direct_listener"
-require_relative "listener"
 
 module Guildhall
   module Kafka

@@ -1,11 +1,9 @@
 # frozen_string_literal: true
 
-require "guildhall/clock"
 require_relative "../broker/native_client"
 require_relative "../delaying"
 require_relative "delivery"
 require_relative "serializing"
-require_relative "wire"
 
 module Guildhall
   module Kafka
@@ -115,8 +113,7 @@ module Guildhall
               producer.reload_on_idempotent_fatal_error = true
               steps(config, topics).each { |step| producer.middleware.append(step) }
               producer.middleware.extend(Wire::Middleware)
-              # Also after a fork, or a fatal error.
-              producer.monitor.subscribe("producer.connected") { Broker::NativeClient.of(made.client) }
+              producer.monitor.subscribe("producer.connected") { Broker::NativeClient.of(made.client) } # also after a fork, or a fatal error
             end
             made.extend(ExplainedErrors, Delaying::DelayedProducing)
           end
@@ -145,8 +142,7 @@ module Guildhall
           end
 
           # Delivers what was produced, and closes. Blocks until then, but drops what could not be delivered in time: waterdrop by itself
-          # would wait for minutes.
-          # @param abandoned [Array<Rdkafka::Producer::DeliveryHandle>] of messages that nobody waits for: they are dropped at once
+          # would wait for minutes. Messages that nobody waits for, the abandoned ones, are dropped at once.
           # @return [Boolean] whether everything else was delivered
           def close(producer, deadline, abandoned = [])
             drop(producer.client, deadline - CLOSE_GRACE_SECONDS, abandoned) if abandoned.any?(&:pending?)
@@ -158,10 +154,10 @@ module Guildhall
             false
           end
 
-          # @return [Boolean] whether the thread runs delivery callbacks: closing a producer waits for it
+          # The thread runs delivery callbacks: closing a producer waits for it.
           def calls_back?(thread) = thread.name.to_s.start_with?(*CALLING_BACK)
 
-          # @return [Hash{Symbol=>Object}] those that any client needs
+          # Those that any client needs.
           def shared(settings)
             Config::Secrets.hide(settings.transform_keys(&:to_sym).select { |name, _| name.start_with?(*SHARED) })
           end

@@ -1,10 +1,8 @@
 # frozen_string_literal: true
 
-require "guildhall/clock"
 require_relative "../broker/native_client"
 require_relative "../delaying"
 require_relative "delivery"
-require_relative "wire"
 
 module Guildhall
   module Kafka
@@ -33,10 +31,8 @@ module Guildhall
         end
         private_constant :Targets, :SENDING, :OFFSETS_MS, :DEFAULT_TIMEOUT_MS, :SLICE_MS, :FLUSH_MS, :RETRY_PAUSE_SECONDS
 
-        # @return [Rdkafka::Producer, nil] nil until it is opened
-        attr_reader :client
-        # @return [Float] seconds that a transaction may be open: the broker aborts it then
-        attr_reader :timeout
+        # @return [Rdkafka::Producer, nil] nil until it is opened; and seconds that a transaction may be open: the broker aborts it then
+        attr_reader :client, :timeout
 
         def initialize(settings, steps)
           @settings = settings
@@ -66,7 +62,6 @@ module Guildhall
 
         # Once a transaction has failed, librdkafka drops its messages, and later calls fail for that reason. librdkafka says why it has
         # failed when it is asked to begin another one; if messages were not delivered, the report of the first says more.
-        # @param error [Exception] with which a call has failed while a transaction is open
         # @return [Rdkafka::RdkafkaError, nil] why it cannot be committed; nil: not because of the brokers, as far as is known
         def failure(error)
           reason = open_failure || error
@@ -87,8 +82,7 @@ module Guildhall
           patiently { SENDING.synchronize { in_time { @client.send_offsets_to_transaction(yield, list, OFFSETS_MS) } } }
         end
 
-        # Blocks for the brokers' answers.
-        # @raise [Rdkafka::RdkafkaError] unless that can be aborted, it is not known whether it was committed
+        # Blocks for the brokers' answers. Where an error is raised that cannot be aborted, it is not known whether it was committed.
         def commit_transaction = patiently { @client.commit_transaction(SLICE_MS) }
 
         # Blocks for the brokers' answers. Sends what was produced first: the coordinator refuses to abort a transaction of which it
