@@ -113,7 +113,7 @@ module Guildhall
               producer.reload_on_idempotent_fatal_error = true
               steps(config, topics).each { |step| producer.middleware.append(step) }
               producer.middleware.extend(Wire::Middleware)
-              producer.monitor.subscribe("producer.connected") { Broker::NativeClient.of(made.client) } # also after a fork, or a fatal error
+              producer.monitor.subscribe("producer.connected") { Broker::NativeClient.of(made.client) } # also after a fork or a fatal error
             end
             made.extend(ExplainedErrors, Delaying::DelayedProducing)
           end
