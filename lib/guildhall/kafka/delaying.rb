@@ -11,25 +11,16 @@ module Guildhall
     # delay topic, or to its own topic when its time has come.
     module Delaying
       # The delay topics of a group. In each topic messages wait equally long, so that the first one is always due next; a message goes
-      # from topic to topic until its time has come. Shareable.
+      # from topic to topic until its time has come. Shareable. prefix: how the topics' names begin; delays: seconds, ascending; serves:
+      # topics whose delayed messages wait here: a process that consumes one of them consumes these, too.
       DelayTopics = Data.define(:prefix, :delays, :serves) do
-        # @!attribute [r] prefix
-        #   @return [String] how the topics' names begin
-        # @!attribute [r] delays
-        #   @return [Array<Numeric>] seconds, ascending
-        # @!attribute [r] serves
-        #   @return [Array<String>] topics whose delayed messages wait here: a process that consumes one of them consumes these, too
-
         def initialize(serves: [].freeze, **) = super
-
-        # @param delay [Numeric] one of {#delays}
         def name(delay) = "#{prefix}.#{delay}"
 
         # The topic for messages that cannot be sent on.
         def dead_letters = "#{prefix}.dead"
 
-        # @param seconds [Numeric] that a message has to wait
-        # @return [String] the topic that it waits in next
+        # The topic that a message waits in next that has to wait for so many seconds.
         def topic(seconds) = name(delays.reverse_each.find { |delay| delay <= seconds } || delays.first)
       end
       # Seconds; a message that waits for a day passes some twenty of them.
@@ -42,25 +33,19 @@ module Guildhall
         PARTITION = "delay_partition"
         private_constant :DUE, :TOPIC, :PARTITION
 
-        # @param due [Numeric] seconds since 1970
-        # @param partition [Integer, nil] nil: the partitioner decides
+        # Without a partition the partitioner decides.
         def self.for(due, topic, partition)
-          {DUE => (due * 1000).round.to_s, TOPIC => topic, **(partition ? {PARTITION => partition.to_s} : {})}
+          {DUE => (due * 1000).round.to_s, TOPIC => topic, PARTITION => partition&.to_s}.compact
         end
 
-        # @return [Float, nil] seconds since 1970; nil: the message does not say it
-        def self.due(message)
-          milliseconds = Digits.integer(message.raw_headers[DUE])
-          milliseconds && (milliseconds / 1000.0)
-        end
+        # Seconds since 1970, and topic and partition; nil: the message does not say it.
+        def self.due(message) = Digits.integer(message.raw_headers[DUE])&.fdiv(1000)
 
-        # @return [Hash{Symbol=>Object}, nil] topic and partition; nil: the message does not say it
         def self.target(message)
           topic = message.raw_headers[TOPIC]
           topic && {topic:, partition: Digits.integer(message.raw_headers[PARTITION])}
         end
 
-        # @return [Hash{String=>Object}] the message's own headers
         def self.without(message) = message.raw_headers.except(DUE, TOPIC, PARTITION)
       end
 
@@ -74,7 +59,6 @@ module Guildhall
         private_constant :SECONDS, :RULES
 
         # @!visibility private
-        # @return [String, Boolean] as {OptionRules::Rule}
         def self.problem(time)
           return time.respond_to?(:to_time) && time.respond_to?(:to_f) && !time.is_a?(String) unless time.is_a?(Numeric)
           return false unless time.real? && time.to_f.finite?
@@ -115,10 +99,7 @@ module Guildhall
 
       # The filter of a delay topic: a message waits for the topic's time, or less where it is due before.
       class DueFilter
-        # @param seconds [Numeric] of the topic
-        def initialize(seconds:)
-          @seconds = seconds
-        end
+        def initialize(seconds:) = @seconds = seconds
 
         def call(messages)
           now = Time.now.to_f

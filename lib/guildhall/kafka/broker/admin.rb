@@ -2,7 +2,6 @@
 
 require "forwardable"
 require_relative "../producing/producer"
-require_relative "native_client"
 
 module Guildhall
   module Kafka
@@ -15,8 +14,6 @@ module Guildhall
         CLOSE_SECONDS = 5
         private_constant :CLOSE_SECONDS
 
-        # @param settings [Hash{Symbol=>Object}] librdkafka's; those that only a consumer or a producer needs are left out
-        # @yieldparam admin [Admin] closed when the block ends
         def self.open(settings)
           admin = new(settings)
           yield admin
@@ -24,6 +21,7 @@ module Guildhall
           admin&.close
         end
 
+        # Settings that only a consumer or a producer needs are left out.
         def initialize(settings)
           @client = Rdkafka::Config.new(Producing::Producer.shared(settings)).admin
           @native = NativeClient.of(@client)
@@ -34,8 +32,7 @@ module Guildhall
         # Blocks for the brokers' answer: as {Librdkafka.metadata}, of all topics.
         def metadata(timeout_ms) = @native.with_inner { |handle| Librdkafka.metadata(handle, timeout_ms) }
 
-        # Blocks for a broker's answer.
-        # @return [Integer, nil] the id of a broker, the controller where that is one; nil: none answers
+        # The id of a broker, the controller where that is one; nil: none answers. Blocks for the answer.
         def broker_id(timeout_ms)
           id = @native.with_inner { |handle| Librdkafka.rd_kafka_controllerid(handle, timeout_ms) }
           id unless id.negative?

@@ -7,11 +7,11 @@ require_relative "group_query"
 module Guildhall
   module Kafka
     module Broker
-      # The dead letters of one topic, to look through or to replay. Joins no group, and disturbs none. Belongs to one thread; close it.
+      # The dead letters of one topic, to look through or to replay. Joins no group, and disturbs none. Its methods raise a
+      # {KafkaError}. Belongs to one thread; close it.
       class DeadLetters
         attr_reader :name
 
-        # @raise [UnknownTopicError, KafkaError]
         def initialize(name, config)
           @name = name
           # A group without members keeps how far the topic was replayed, as a committed offset.
@@ -38,31 +38,24 @@ module Guildhall
           found.transform_keys(&:last).sort.to_h
         end
 
-        # Adds a problem: a part of this topic that could not be asked.
-        # @param number [Integer, nil] a partition; nil: all
-        def report(number, error)
-          @problems << Problem.new(group: nil, topic: @name, partitions: number && [number], error:)
-        end
+        # A partition, or (nil) all of the topic, could not be asked.
+        def report(number, error) = @problems << Problem.new(group: nil, topic: @name, partitions: number && [number], error:)
 
-        # @return [Integer] how many partitions it has
         def partition_count = @topic.leaders.size
 
         # Blocks for a broker's answer.
         # @return [Integer] how many partitions another topic has
-        # @raise [UnknownTopicError, KafkaError]
         def partition_count_of(topic) = @session.topic(topic).leaders.size
 
         # Blocks for the broker.
         # @param range [Range<Integer>] of offsets, without its end
         # @yieldparam dead_letter [DeadLetterQueue::DeadLetter] in the order of their offsets
-        # @raise [KafkaError]
         def each(partition, range)
           @session.each_record(@name, partition, range) { |record| yield DeadLetterQueue::DeadLetter.from(record) }
         end
 
         # Blocks for the coordinator's answer.
         # @return [Hash{Integer=>Integer, nil}] by partition the offset behind the last dead letter that was replayed in order
-        # @raise [KafkaError]
         def replayed
           @session.committed(@topic.places).to_h do |(_, number), found|
             raise found if found.is_a?(KafkaError)
@@ -72,9 +65,7 @@ module Guildhall
         end
 
         # Notes that everything before an offset was replayed. Blocks for the coordinator's answer.
-        # @raise [KafkaError]
         def replayed_up_to(partition, offset) = @session.commit(@name, partition, offset)
-
         def close = @session&.close
       end
     end

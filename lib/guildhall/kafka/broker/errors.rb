@@ -47,79 +47,71 @@ module Guildhall
         # Answers to a commit after which nothing is left to do.
         COMMIT_SETTLED = [*CODES[:nothing], *CODES[:member], :unknown_topic_or_part].freeze
 
-        UNANSWERED = "check that a broker listens at bootstrap.servers, and the network between"
-        COORDINATOR = "the coordinator is not available: check the brokers that hold the internal topics __consumer_offsets and " \
-                      "__transaction_state"
-        LEADER = "bring back the brokers that hold the partition's replicas (kafka-topics.sh --describe --unavailable-partitions lists " \
-                 "partitions without a leader)"
-        REPLICAS = "bring back the brokers that hold the partition's replicas: fewer are in sync than the topic's min.insync.replicas"
-        TOPIC = "create the topic, or correct its name in the routes"
-        CREDENTIALS = "check sasl.mechanism, and sasl.username with sasl.password (or the token)"
-        TLS = "check security.protocol, ssl.ca.location and the other ssl.* settings, and the broker's certificate: its host name, its " \
-              "date, who signed it"
-        PURGED = "its producer was closed, or its transaction aborted, before a broker had it: it is to be sent again"
-        # code => what to do
+        # what to do => codes
         ADVICE = {
-          topic_authorization_failed: "grant the user the right on the topic (kafka-acls.sh): READ to consume it, WRITE to produce to " \
-                                      "it, CREATE to create it, DESCRIBE to ask for it",
-          group_authorization_failed: "grant the user READ on the consumer group (kafka-acls.sh); GROUP_ID.replay is a group, too",
-          transactional_id_authorization_failed: "grant the user WRITE and DESCRIBE on the transactional id (kafka-acls.sh): of a " \
-                                                 "transactional topic they begin with \"GROUP/TOPIC/\"",
-          cluster_authorization_failed: "grant the user CREATE on the cluster, or on the topics that are to be created (kafka-acls.sh); " \
-                                        "brokers before 2.8 need IDEMPOTENT_WRITE on the cluster as well",
-          delegation_token_authorization_failed: "grant the user DESCRIBE on the delegation token (kafka-acls.sh)",
-          authentication: CREDENTIALS, sasl_authentication_failed: CREDENTIALS, illegal_sasl_state: CREDENTIALS,
-          unsupported_sasl_mechanism: "set sasl.mechanism to one that the brokers offer (sasl.enabled.mechanisms)",
-          security_disabled: "the brokers have no authorizer or tokens: remove the setting that needs them",
-          delegation_token_expired: "renew the delegation token", delegation_token_not_found: "renew the delegation token",
-          ssl: TLS,
-          unknown_topic_or_part: TOPIC, unknown_topic: TOPIC, unknown_topic_id: "the topic was deleted, or recreated",
-          unknown_partition: "the topic has fewer partitions: correct the number",
-          resource_not_found: "the resource does not exist: correct its name",
-          unknown_group: "no such consumer group: correct the group's name",
-          group_id_not_found: "no such consumer group: correct the group's name",
-          leader_not_available: LEADER, not_leader_for_partition: LEADER, replica_not_available: LEADER, broker_not_available: LEADER,
-          kafka_storage_error: "a broker cannot write to its disk: check its log.dirs",
-          not_enough_replicas: REPLICAS, not_enough_replicas_after_append: REPLICAS, isr_insuff: REPLICAS,
-          wait_coord: COORDINATOR, not_coordinator: COORDINATOR, coordinator_not_available: COORDINATOR,
-          coordinator_load_in_progress: COORDINATOR,
-          transport: UNANSWERED, timed_out: UNANSWERED, timed_out_queue: UNANSWERED, request_timed_out: UNANSWERED,
-          network_exception: UNANSWERED, all_brokers_down: UNANSWERED,
-          resolve: "check the host names in bootstrap.servers and in the brokers' advertised.listeners, and DNS",
-          msg_timed_out: "the brokers did not take the message within message.timeout.ms: check that they can be reached",
-          purge_queue: PURGED, purge_inflight: PURGED,
-          queue_full: "the brokers take messages more slowly than they are produced: produce less, or raise queue.buffering.max.messages",
-          throttling_quota_exceeded: "raise the user's quota, or ask less often",
-          fenced_instance_id: "another process has joined the group under the same group.instance.id: give each its own",
-          unstable_offset_commit: "a transaction with offsets of this group is open: it ends by transaction.timeout.ms at the latest",
-          concurrent_transactions: "the transaction before is still being finished",
-          msg_size_too_large: "raise max.message.bytes of the topic, or send smaller messages",
-          record_list_too_large: "raise max.message.bytes of the topic, or lower batch.size",
-          topic_exception: "correct the topic's name: at most 249 letters, digits, dots, underscores and hyphens",
-          topic_already_exists: "another process has created it",
-          invalid_replication_factor: "the cluster has fewer brokers than default.replication.factor says",
-          invalid_partitions: "correct the number of partitions",
-          policy_violation: "the brokers' create.topic.policy.class.name refuses this topic: create it by hand",
-          invalid_session_timeout: "set session.timeout.ms between the brokers' group.min.session.timeout.ms and " \
-                                   "group.max.session.timeout.ms",
-          inconsistent_group_protocol: "give all members of the group the same partition.assignment.strategy and group.protocol",
-          group_max_size_reached: "the group has as many members as the brokers' group.max.size allows",
-          invalid_group_id: "correct the name of the consumer group",
-          unsupported_version: "the brokers are too old for this request",
-          unsupported_feature: "this librdkafka or the brokers cannot do this",
-          unsupported_compression_type: "set compression.type to one that the brokers know"
-        }.freeze
+          "check that a broker listens at bootstrap.servers, and the network between" =>
+            %i[transport timed_out timed_out_queue request_timed_out network_exception all_brokers_down],
+          "the coordinator is not available: check the brokers that hold the internal topics __consumer_offsets and __transaction_state" =>
+            %i[wait_coord not_coordinator coordinator_not_available coordinator_load_in_progress],
+          "bring back the brokers that hold the partition's replicas (kafka-topics.sh --describe --unavailable-partitions lists " \
+          "partitions without a leader)" => %i[leader_not_available not_leader_for_partition replica_not_available broker_not_available],
+          "bring back the brokers that hold the partition's replicas: fewer are in sync than the topic's min.insync.replicas" =>
+            %i[not_enough_replicas not_enough_replicas_after_append isr_insuff],
+          "create the topic, or correct its name in the routes" => %i[unknown_topic_or_part unknown_topic],
+          "the topic was deleted, or recreated" => :unknown_topic_id,
+          "the topic has fewer partitions: correct the number" => :unknown_partition,
+          "the resource does not exist: correct its name" => :resource_not_found,
+          "no such consumer group: correct the group's name" => %i[unknown_group group_id_not_found],
+          "grant the user the right on the topic (kafka-acls.sh): READ to consume it, WRITE to produce to it, CREATE to create it, " \
+          "DESCRIBE to ask for it" => :topic_authorization_failed,
+          "grant the user READ on the consumer group (kafka-acls.sh); GROUP_ID.replay is a group, too" => :group_authorization_failed,
+          "grant the user WRITE and DESCRIBE on the transactional id (kafka-acls.sh): of a transactional topic they begin with " \
+          "\"GROUP/TOPIC/\"" => :transactional_id_authorization_failed,
+          "grant the user CREATE on the cluster, or on the topics that are to be created (kafka-acls.sh); brokers before 2.8 need " \
+          "IDEMPOTENT_WRITE on the cluster as well" => :cluster_authorization_failed,
+          "grant the user DESCRIBE on the delegation token (kafka-acls.sh)" => :delegation_token_authorization_failed,
+          "check sasl.mechanism, and sasl.username with sasl.password (or the token)" =>
+            %i[authentication sasl_authentication_failed illegal_sasl_state],
+          "set sasl.mechanism to one that the brokers offer (sasl.enabled.mechanisms)" => :unsupported_sasl_mechanism,
+          "the brokers have no authorizer or tokens: remove the setting that needs them" => :security_disabled,
+          "renew the delegation token" => %i[delegation_token_expired delegation_token_not_found],
+          "check security.protocol, ssl.ca.location and the other ssl.* settings, and the broker's certificate: its host name, its date, " \
+          "who signed it" => :ssl,
+          "a broker cannot write to its disk: check its log.dirs" => :kafka_storage_error,
+          "check the host names in bootstrap.servers and in the brokers' advertised.listeners, and DNS" => :resolve,
+          "the brokers did not take the message within message.timeout.ms: check that they can be reached" => :msg_timed_out,
+          "its producer was closed, or its transaction aborted, before a broker had it: it is to be sent again" =>
+            %i[purge_queue purge_inflight],
+          "the brokers take messages more slowly than they are produced: produce less, or raise queue.buffering.max.messages" =>
+            :queue_full,
+          "raise the user's quota, or ask less often" => :throttling_quota_exceeded,
+          "another process has joined the group under the same group.instance.id: give each its own" => :fenced_instance_id,
+          "a transaction with offsets of this group is open: it ends by transaction.timeout.ms at the latest" => :unstable_offset_commit,
+          "the transaction before is still being finished" => :concurrent_transactions,
+          "raise max.message.bytes of the topic, or send smaller messages" => :msg_size_too_large,
+          "raise max.message.bytes of the topic, or lower batch.size" => :record_list_too_large,
+          "correct the topic's name: at most 249 letters, digits, dots, underscores and hyphens" => :topic_exception,
+          "another process has created it" => :topic_already_exists,
+          "the cluster has fewer brokers than default.replication.factor says" => :invalid_replication_factor,
+          "correct the number of partitions" => :invalid_partitions,
+          "the brokers' create.topic.policy.class.name refuses this topic: create it by hand" => :policy_violation,
+          "set session.timeout.ms between the brokers' group.min.session.timeout.ms and group.max.session.timeout.ms" =>
+            :invalid_session_timeout,
+          "give all members of the group the same partition.assignment.strategy and group.protocol" => :inconsistent_group_protocol,
+          "the group has as many members as the brokers' group.max.size allows" => :group_max_size_reached,
+          "correct the name of the consumer group" => :invalid_group_id,
+          "the brokers are too old for this request" => :unsupported_version,
+          "this librdkafka or the brokers cannot do this" => :unsupported_feature,
+          "set compression.type to one that the brokers know" => :unsupported_compression_type
+        }.flat_map { |advice, codes| [*codes].map { |code| [code, advice] } }.to_h.freeze
         # code => what to do where a message cannot be sent to a topic of the routes
         ADVICE_TO_PRODUCE = {
-          msg_size_too_large: "raise max.message.bytes of topic %<topic>s",
-          record_list_too_large: "raise max.message.bytes of topic %<topic>s",
-          unknown_topic_or_part: "create topic %<topic>s",
-          unknown_topic: "create topic %<topic>s",
+          msg_size_too_large: "raise max.message.bytes of topic %<topic>s", unknown_topic_or_part: "create topic %<topic>s",
+          record_list_too_large: "raise max.message.bytes of topic %<topic>s", unknown_topic: "create topic %<topic>s",
           topic_authorization_failed: "grant WRITE and DESCRIBE on topic %<topic>s",
           cluster_authorization_failed: "grant IDEMPOTENT_WRITE on the cluster"
         }.freeze
-        private_constant :UNANSWERED, :COORDINATOR, :LEADER, :REPLICAS, :TOPIC, :CREDENTIALS, :TLS, :PURGED, :KINDS, :COMMIT_SETTLED,
-          :OUTAGES, :ADVICE_TO_PRODUCE
+        private_constant :KINDS, :COMMIT_SETTLED, :OUTAGES, :ADVICE_TO_PRODUCE
 
         class << self
           # @return [Symbol, nil] a key of {CODES}; nil: any other
@@ -127,18 +119,16 @@ module Guildhall
 
           # @return [Boolean] whether it says nothing about the message or the request: the cluster cannot do it now
           def outage?(code) = OUTAGES.include?(kind(code))
-
-          # No broker has answered in time.
           def unanswered?(code) = kind(code) == :unanswered
 
           # @return [Boolean] whether a coordinator has to change or to load: asked again, it answers in a moment. librdkafka has
           #   waited already where there is none (`_WAIT_COORD`)
           def coordinator_changes?(code) = kind(code) == :coordinator && symbol(code) != :wait_coord
 
-          # @return [Boolean] whether a message was dropped for what became of others, or of its producer
+          # A message was dropped for what became of others, or of its producer.
           def purged?(code) = kind(code) == :purged
 
-          # @return [Boolean] whether there was nothing to commit, and so nobody to answer
+          # There was nothing to commit, and so nobody to answer.
           def nothing?(code) = kind(code) == :nothing
 
           # @return [Boolean] whether nothing is left to do after this answer to a commit

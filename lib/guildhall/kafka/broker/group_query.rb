@@ -8,7 +8,7 @@ module Guildhall
       # Something that could not be asked, and why. topic: its name or pattern, nil where nothing of the group could be asked; partitions:
       # numbers, nil: all of it.
       Problem = Data.define(:group, :topic, :partitions, :error) do
-        # @return [Boolean] whether there is no such topic
+        # There is no such topic.
         def missing? = Errors.kind(error) == :missing && partitions.nil?
 
         # @return [String] one line: where, and why
@@ -33,15 +33,13 @@ module Guildhall
         # @return [Array<Problem>] one per topic and reason; also topics that are not there
         attr_reader :problems
 
-        # @param problems [Array<Problem>] one for each partition
         def initialize(rows, problems)
           super(rows)
           @problems = Answer.grouped(problems)
         end
 
-        # @return [Boolean] whether all that is there was answered
+        # All that is there was answered.
         def complete? = @problems.all?(&:missing?)
-
         def self.merge(answers) = new(answers.flat_map(&:to_a), answers.flat_map(&:problems))
 
         # @return [Array<Problem>] partitions of one topic together that have the same error
@@ -55,8 +53,7 @@ module Guildhall
       # A question to the brokers about the offsets that one consumer group has committed, without joining it. A topic or a partition that
       # cannot be asked becomes a {Problem}; the others are answered.
       class GroupQuery
-        # @param settings [Hash{Symbol=>Object}] librdkafka's, as the group's members have them
-        # @param routes [Array<Routing::Topic>] of that group
+        # @param settings [Hash{Symbol=>Object}] librdkafka's, as the group's members have them, whose routes these are
         def initialize(settings, routes)
           @settings = settings
           @routes = routes
@@ -97,7 +94,7 @@ module Guildhall
           {}
         end
 
-        # @return [Hash] without the partitions that could not be asked
+        # Without the partitions that could not be asked.
         def known(answers)
           answers.reject { |(topic, partition), answer| report(topic, partition, answer) if answer.is_a?(KafkaError) }
         end

@@ -14,10 +14,7 @@ module Guildhall
         MAX_WAIT_MS = 1_000
         private_constant :MAX_WAIT_MS
 
-        # @param topic [Routing::Topic] whose deserializer holds
-        # @param partitions [Array<Integer>, nil] nil: all
         # @param silence [Numeric] as of {TopicReader#initialize}, for a range that ends
-        # @yieldreturn [Pool] for what is decoded there
         def initialize(topic, settings, config, partitions, range, silence: Session::SILENCE_SECONDS, &)
           @topic = topic
           @settings = settings
@@ -28,21 +25,16 @@ module Guildhall
           @decoding = Decoding.new(topic, &)
         end
 
-        # @raise [UnknownTopicError]
-        # @raise [Guildhall::ArgumentError] where there is no such partition
-        # @raise [KafkaError] also where nothing comes for too long, although there is more
         def each(&)
           Session.open(@settings) do |session|
-            reader = session.reader(codec: @decoding.codec, max_messages: @config.max_messages, max_bytes: @config.max_bytes,
-              silence: @silence)
-            reader.open(ranges(session))
-            ahead = []
-            until ahead.empty? && reader.finished?
-              read_ahead(reader, ahead)
-              ahead.shift&.then { |batch| batch.messages.each(&) }
+            limits = {max_messages: @config.max_messages, max_bytes: @config.max_bytes, silence: @silence}
+            session.reading(ranges(session), codec: @decoding.codec, **limits) do |reader|
+              ahead = []
+              until ahead.empty? && reader.finished?
+                read_ahead(reader, ahead)
+                ahead.shift&.then { |batch| batch.messages.each(&) }
+              end
             end
-          ensure
-            reader&.close
           end
         end
 
@@ -52,12 +44,10 @@ module Guildhall
           topic = session.topic(@topic.name)
           numbers = topic.leaders.keys
           missing = [*@partitions] - numbers
-          if missing.any?
-            raise Guildhall::ArgumentError, "topic #{topic.name} has the partitions 0 to #{numbers.size - 1}, " \
-                                            "not #{missing.map(&:inspect).join(", ")}"
-          end
+          return @range.resolve(session, topic, @partitions || numbers) if missing.empty?
 
-          @range.resolve(session, topic, @partitions || numbers)
+          raise Guildhall::ArgumentError, "topic #{topic.name} has the partitions 0 to #{numbers.size - 1}, " \
+                                          "not #{missing.map(&:inspect).join(", ")}"
         end
 
         # Keeps one batch ahead, so that workers decode it while the caller works on the one before.

@@ -21,7 +21,6 @@ module Guildhall
         SETTINGS = {"queued.min.messages": 1, "fetch.message.max.bytes": 1_000}.freeze
         private_constant :SETTINGS
 
-        # @param timeout [Numeric] seconds for reading messages, which only the times need
         def initialize(settings, routes, timeout: 5)
           super(settings.merge(SETTINGS), routes)
           @timeout = timeout

@@ -79,6 +79,15 @@ module Guildhall
           LibC.free(text.read_pointer) # NULL is freed as well
         end
 
+        # @param topics [Hash{String=>Array<Rdkafka::Consumer::Partition>}]
+        # @yieldparam list [FFI::Pointer, nil] usable until the block ends; nil: of no topic
+        def self.with_list(topics)
+          list = topics.empty? ? nil : Rdkafka::Consumer::TopicPartitionList.new(topics).to_native_tpl
+          yield list
+        ensure
+          Rdkafka::Bindings.rd_kafka_topic_partition_list_destroy(list) if list
+        end
+
         # Asks for topics. The gem's own way fails as a whole where one topic has an error. Blocks for a broker's answer.
         # @param name [String, nil] of one topic; nil: all topics
         # @return [Array(Integer, Array<Array(String, Integer, Hash{Integer=>Integer | nil})>)] librdkafka's code; of each topic its name,

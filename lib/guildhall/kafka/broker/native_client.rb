@@ -17,7 +17,7 @@ module Guildhall
         EVENTS = 16
         private_constant :SLICE_MS, :EVENTS
 
-        # @return [Rdkafka::NativeKafka, nil] the client's, with this module; nil: it has none, but is a double
+        # nil: it is a double.
         def self.of(client) = client.instance_variable_get(:@native_kafka)&.extend(self)
 
         # Ruby interrupts a thread at calls and branches: there are none between counting and the note that it was counted, and none before
@@ -39,13 +39,16 @@ module Guildhall
         end
 
         # Leaves the consumer group; rebalance callbacks run in this thread. librdkafka's own function waits until somebody answers.
-        # @param timeout [Numeric] seconds
         # @return [Boolean] whether that was done, or there is nothing to leave
         def leave(timeout)
           with_inner do |handle|
             NativeClient.outlive_ruby(handle)
             queue = Librdkafka.rd_kafka_queue_new(handle)
-            next true if refused?(Librdkafka.rd_kafka_consumer_close_queue(handle, queue))
+            error = Librdkafka.rd_kafka_consumer_close_queue(handle, queue)
+            unless error.null? # after a fatal error the membership has ended, and closing it never returns
+              Rdkafka::Bindings.rd_kafka_error_destroy(error)
+              next true
+            end
 
             limit = Clock.now + timeout
             buffer = FFI::MemoryPointer.new(:pointer, EVENTS)
@@ -69,7 +72,6 @@ module Guildhall
         end
 
         # Requests on their way may hold that up, for seconds: then it goes on behind the scenes. A consumer has to have left its group.
-        # @param timeout [Numeric] seconds
         # @return [Boolean] whether it was done in time
         def self.destroy(handle, timeout)
           thread = Thread.new { Librdkafka.rd_kafka_destroy(handle) }
@@ -81,16 +83,6 @@ module Guildhall
         def self.outlive_ruby(handle)
           Librdkafka.keep
           Librdkafka.rd_kafka_set_log_level(handle, 0)
-        end
-
-        private
-
-        # After a fatal error the membership has ended, and closing it never returns.
-        def refused?(error)
-          return false if error.null?
-
-          Rdkafka::Bindings.rd_kafka_error_destroy(error)
-          true
         end
       end
     end

@@ -18,7 +18,6 @@ module Guildhall
         private_constant :RULES
 
         # As in {Kafka.each_message}.
-        # @raise [Guildhall::ArgumentError]
         def initialize(from, til)
           RULES.check!({from:, until: til}, owner: "each_message")
           @from = from
@@ -27,7 +26,6 @@ module Guildhall
 
         # Blocks for the brokers' answers; with a negative number, while these messages are read.
         # @return [Hash{Array(String, Integer)=>Range}] by topic and partition; their end is Float::INFINITY where there is none
-        # @raise [KafkaError]
         def resolve(session, topic, numbers)
           session.ranges_of(topic, numbers).to_h do |number, present|
             [[topic.name, number], first(session, topic.name, number, present)...last(session, topic.name, number, present)]

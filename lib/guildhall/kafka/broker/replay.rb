@@ -1,8 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "../producing/wire"
 require_relative "dead_letters"
-require_relative "native_client"
 
 module Guildhall
   module Kafka
@@ -28,7 +26,6 @@ module Guildhall
           def initialize(partition)
             @partition = partition
             @replayed = @skipped = @unnoted = 0
-            @first = @last = nil
           end
 
           # One more was replayed.
@@ -41,7 +38,6 @@ module Guildhall
 
           # All that were replayed are noted now.
           def noted = @unnoted = 0
-
           def skip(number) = @skipped += number
         end
 
@@ -62,11 +58,9 @@ module Guildhall
 
         # Ends it after the chunk at hand. May be called by any thread, and by a trap.
         def interrupt = @interrupted = true
-
         def interrupted? = @interrupted
 
         # Blocks until all are replayed, or it is interrupted.
-        # @param ranges [Hash{Integer=>Range<Integer>}] of offsets, by partition
         # @yieldparam outcome [Outcome] when a partition begins, and after each chunk
         # @return [Array<Outcome>] of the partitions that it came to
         # @raise [ReplayError] where a dead letter cannot be replayed; those before it are, and are noted
@@ -80,7 +74,11 @@ module Guildhall
 
             outcomes << Outcome.new(partition)
             yield outcomes.last if block_given?
-            replay(partition, range, outcomes.last) { yield outcomes.last if block_given? }
+            @dead_letters.to_enum(:each, partition, range).each_slice(CHUNK_SIZE) do |chunk|
+              send_back(chunk, outcomes.last)
+              yield outcomes.last if block_given?
+              break if @interrupted
+            end
           end
         ensure
           @producer&.close
@@ -94,28 +92,13 @@ module Guildhall
           @dead_letters.replayed_up_to(partition, @dead_letters.replayed[partition] || range.begin) if partition
         end
 
-        def replay(partition, range, outcome)
-          chunk = []
-          @dead_letters.each(partition, range) do |dead_letter|
-            chunk << dead_letter
-            next if chunk.size < CHUNK_SIZE
-
-            send_back(chunk, outcome)
-            yield
-            chunk = []
-            break if @interrupted
-          end
-          send_back(chunk, outcome)
-          yield
-        end
-
         # Counts in order: where one cannot be replayed, those behind it count as not replayed, although they may have arrived.
         def send_back(chunk, outcome)
           chosen = @filter ? chunk.select(&@filter) : chunk
           outcome.skip(chunk.size - chosen.size)
           done = nil
           produce_all(chosen) { |dead_letter| outcome.count(done = dead_letter.offset) }
-          done = chunk.last&.offset
+          done = chunk.last.offset
         ensure
           if done && @note
             @dead_letters.replayed_up_to(outcome.partition, done + 1)
@@ -139,11 +122,12 @@ module Guildhall
         # @return [Array] the topic that it is sent to, and its handle
         def produce(dead_letter)
           topic = @to || dead_letter.source_topic or raise ReplayError, "#{dead_letter} names no source topic: name one (to)"
-          partitions = @to ? nil : check_target(topic, "#{dead_letter} came from #{topic}, which is gone: name another topic (to)")
-          partition = dead_letter.source_partition if partitions && dead_letter.source_partition&.<(partitions)
-          handle = enqueue(topic:, partition:, key: dead_letter.key, payload: dead_letter.payload,
-            headers: Producing::Wire.headers(dead_letter.original_headers))
-          [topic, handle]
+          unless @to
+            partitions = check_target(topic, "#{dead_letter} came from #{topic}, which is gone: name another topic (to)")
+            partition = dead_letter.source_partition if dead_letter.source_partition&.<(partitions)
+          end
+          [topic, enqueue(topic:, partition:, key: dead_letter.key, payload: dead_letter.payload,
+            headers: Producing::Wire.headers(dead_letter.original_headers))]
         rescue Rdkafka::RdkafkaError => error
           refused(dead_letter, topic, error)
         end

@@ -1,8 +1,6 @@
 # frozen_string_literal: true
 
-require "guildhall/clock"
 require "guildhall/growing_pauses"
-require_relative "../errors"
 require_relative "../group/client"
 require_relative "topic_reader"
 
@@ -17,25 +15,19 @@ module Guildhall
         # One topic as the brokers describe it. error: why it cannot be used, else nil; leaders: by partition the id of the broker that
         # leads it, nil where none does.
         Topic = Data.define(:name, :error, :leaders) do
-          # @return [Array<Array(String, Integer)>] name and number of each partition
           def places = leaders.keys.map { |number| [name, number] }
-
-          # @return [Boolean] whether there is no such topic
           def missing? = !error.nil? && Errors.kind(error) == :missing
         end
 
         SETTINGS = {"enable.auto.commit": false, "enable.auto.offset.store": false, "enable.partition.eof": true,
                     "auto.offset.reset": "earliest", "allow.auto.create.topics": false}.freeze
         TIMEOUT_SECONDS = 10
-        # For the leader of some partitions: if that broker is down, there is time left to ask the others.
-        LEADER_SECONDS = 5
-        # A request is repeated with a growing time limit, to look in between whether brokers refuse the credentials.
-        FIRST_WAIT_SECONDS = 1
+        LEADER_SECONDS = 5 # for the leader of some partitions: if that broker is down, there is time left to ask the others
+        FIRST_WAIT_SECONDS = 1 # each wait for an answer is twice as long, to look in between whether brokers refuse the credentials
         PAUSE_SECONDS = 0.2 # at least, between two questions
         READ_MS = 200 # for one read, so that time limits hold
         SILENCE_SECONDS = 30 # of waiting for a record that is there, while a range is read
-        # Special offsets of librdkafka.
-        BEGINNING = -2
+        BEGINNING = -2 # special offsets of librdkafka
         LAST = -1
         CLOSE_SECONDS = 5
         MAX_BYTES = 10_000_000 # in memory while a range is read
@@ -47,12 +39,8 @@ module Guildhall
           # @return [Array(Integer, String), nil] librdkafka's code and reason, where a right is missing
           attr_reader :right
 
-          # @param settings [Hash{Symbol=>Object}] librdkafka's
-          def initialize(settings)
-            @settings = settings
-          end
+          def initialize(settings) = @settings = settings
 
-          # @raise [AuthenticationError] where brokers refuse the credentials
           def raise_refused
             raise AuthenticationError.at(@settings, *@credentials) if @credentials
           end
@@ -81,7 +69,6 @@ module Guildhall
         end
         private_constant :Complaints
 
-        # @yieldparam session [Session] closed when the block ends
         def self.open(...)
           session = new(...)
           yield session
@@ -101,19 +88,13 @@ module Guildhall
           @client = client || Group::Client.new({**settings.except(:"group.instance.id"), **SETTINGS}, @complaints)
         end
 
-        # Asks the first time.
-        # @return [Array<String>] all topics that this user may see
-        def topic_names = (@topic_names ||= metadata(nil, "all topics").map(&:name).sort)
+        # All that this user may see.
+        def topic_names = metadata(nil, "all topics").map(&:name).sort
 
         # A topic that is not there is not created by this.
-        # @return [Array<Topic>] in that order
-        def describe(names)
-          names.map { |name| metadata(name, "topic #{name}").first }
-        end
+        def describe(names) = names.map { |name| metadata(name, "topic #{name}").first }
 
         # Like {#describe}, for one topic that has to be there.
-        # @raise [UnknownTopicError] where there is no such topic
-        # @raise [KafkaError] where it has another error
         def topic(name)
           found = describe([name]).first
           raise UnknownTopicError.new(name, topic_names) if found.missing?
@@ -130,8 +111,7 @@ module Guildhall
           leaders.group_by(&:last).map { |leader, some| led_ranges(some.map(&:first), leader) }.reduce({}, :merge)
         end
 
-        # Like {#ranges}, but raises the error of a partition.
-        # @return [Hash{Integer=>Range<Integer>}] by partition
+        # Like {#ranges}, by partition, but raises the error of one.
         def ranges_of(topic, numbers = topic.leaders.keys)
           missing = numbers - topic.leaders.keys
           raise KafkaError.of(Librdkafka::UNKNOWN_PARTITION, "#{topic.name}/#{missing.first}") if missing.any?
@@ -151,20 +131,19 @@ module Guildhall
         end
 
         # Offsets that the group of this session has committed.
-        # @param places [Array<Array(String, Integer)>] topics and partitions
         # @return [Hash{Array(String, Integer)=>Array(Integer | nil, String | nil), KafkaError}] offset and metadata; both nil where nothing
         #   was committed
-        # @raise [KafkaError] where the coordinator cannot be asked, or refuses
         def committed(places)
           return {} if places.empty?
 
           what = "the committed offsets of group #{@settings[:"group.id"]}"
-          with_list(places, nil) do |list|
-            ask(what, group: true) { |handle, wait_ms| Rdkafka::Bindings.rd_kafka_committed(handle, list, wait_ms) }
-            each_partition(list).to_h do |topic, one|
-              found = one.offset&.>=(0) ? [one.offset, one.metadata] : [nil, nil]
-              [[topic, one.partition], one.err.zero? ? found : KafkaError.of(one.err, what)]
-            end
+          answers = ask_of(places, what, group: true) do |handle, list, wait_ms|
+            Rdkafka::Bindings.rd_kafka_committed(handle, list, wait_ms)
+          end
+          answers.transform_values do |one|
+            next KafkaError.of(one.err, what) unless one.err.zero?
+
+            one.offset&.>=(0) ? [one.offset, one.metadata] : [nil, nil]
           end
         rescue AuthenticationError
           raise
@@ -181,62 +160,57 @@ module Guildhall
         end
 
         # The records of a range, in order: one bounded search. The block may be left early.
-        # @param range [Range<Integer>] of offsets, without its end
         # @param limit [Integer, nil] how many records at most; nil: all
         # @return [Integer] the offset where the search can be continued; the range's end: nothing is left
-        # @raise [KafkaError] where it cannot be read, or nothing comes
         def each_record(topic, partition, range, limit: nil)
           return range.end if range.none?
 
-          reader = self.reader(max_messages: [limit || 1_000, 1_000].min, max_bytes: MAX_BYTES, silence: SILENCE_SECONDS)
-          reader.open([topic, partition] => range)
-          next_offset = range.begin
+          settings = {max_messages: [limit || 1_000, 1_000].min, max_bytes: MAX_BYTES, silence: SILENCE_SECONDS}
           seen = 0
-          until reader.finished?
-            reader.read(READ_MS) do |_, records|
-              records.each do |record|
-                yield record
-                next_offset = record.offset + 1
-                return next_offset if (seen += 1) == limit
+          reading({[topic, partition] => range}, **settings) do |reader|
+            until reader.finished?
+              reader.read(READ_MS) do |_, records|
+                records.each do |record|
+                  yield record
+                  return record.offset + 1 if (seen += 1) == limit
+                end
               end
             end
           end
           range.end
+        end
+
+        # @yieldparam reader [TopicReader] closed when the block ends
+        def reading(ranges, **)
+          reader = TopicReader.new(@client, @complaints, **)
+          reader.open(ranges)
+          yield reader
         ensure
           reader&.close
         end
 
-        # @param settings [Hash] as for {TopicReader#initialize}
-        # @return [TopicReader] which has to be closed
-        def reader(**settings) = TopicReader.new(@client, @complaints, **settings)
-
-        # The first record of each range.
-        # @param ranges [Hash{Array(String, Integer)=>Range<Integer>}] by topic and partition
+        # The first record of each range, by topic and partition.
         # @return [Hash{Array(String, Integer)=>Record, nil}] nil where a range has none; without those that could not be read in time
         def first_records(ranges, seconds:)
           found = {}
-          reader = self.reader(max_messages: 1, max_bytes: 1_000)
-          reader.open(ranges)
           limit = Clock.now + seconds
-          until reader.finished? || Clock.now > limit
-            reader.read(READ_MS) do |place, records|
-              found[place] ||= records.first
-              reader.finish(place)
+          reading(ranges, max_messages: 1, max_bytes: 1_000) do |reader|
+            until reader.finished? || Clock.now > limit
+              reader.read(READ_MS) do |place, records|
+                found[place] ||= records.first
+                reader.finish(place)
+              end
             end
+            ranges.keys.to_h { |place| [place, found[place]] }.select { |place, record| record || !reader.open?(place) }
           end
-          ranges.keys.to_h { |place| [place, found[place]] }.select { |place, record| record || !reader.open?(place) }
-        ensure
-          reader&.close
         end
 
-        def close
-          @client.close(timeout: CLOSE_SECONDS) unless @borrowed
-        end
+        def close = (@client.close(timeout: CLOSE_SECONDS) unless @borrowed)
 
         private
 
         # @param group [Boolean] whether a right on the group is needed
-        # @yieldreturn [Integer] librdkafka's code
+        # @yieldreturn [Array(Integer, Object)] librdkafka's code, and the answer
         def ask(what, seconds = @timeout, group: false)
           limit = Clock.now + seconds
           waits = GrowingPauses.new(FIRST_WAIT_SECONDS, seconds)
@@ -244,8 +218,8 @@ module Guildhall
           loop do
             again_at = Clock.now + PAUSE_SECONDS
             wait = waits.after(wait)
-            code = @client.with_handle { |handle| yield handle, ([wait, Clock.left(limit)].min * 1000).ceil }
-            return if code.zero?
+            code, answer = @client.with_handle { |handle| yield handle, ([wait, Clock.left(limit)].min * 1000).ceil }
+            return answer if code.zero?
 
             @client.with_handle { |handle| @complaints.drain(handle) } unless @borrowed
             complain(code, what, last: Clock.now >= limit, group:)
@@ -262,12 +236,7 @@ module Guildhall
         end
 
         def metadata(name, what)
-          found = nil
-          ask(what) do |handle, wait_ms|
-            code, found = Librdkafka.metadata(handle, wait_ms, name)
-            code
-          end
-          found.map do |topic, code, leaders|
+          ask(what) { |handle, wait_ms| Librdkafka.metadata(handle, wait_ms, name) }.map do |topic, code, leaders|
             Topic.new(name: topic, error: code.zero? ? nil : KafkaError.of(code, "topic #{topic}"), leaders:)
           end
         end
@@ -298,30 +267,23 @@ module Guildhall
         # @param offset [Integer] {BEGINNING}, {LAST} or a time in milliseconds
         # @return [Hash{Array(String, Integer)=>Integer}] negative: there is none
         def offsets(places, offset, seconds)
-          found = nil
           names = places.map { |place| place.join("/") }
-          ask("the offsets of #{names.first(3).join(", ")}#{" …" if names.size > 3}", seconds) do |handle, wait_ms|
-            with_list(places, offset) do |list|
-              code = Rdkafka::Bindings.rd_kafka_offsets_for_times(handle, list, wait_ms)
-              found = each_partition(list).to_h { |topic, one| [[topic, one.partition], one.offset || LAST] } if code.zero?
-              code
+          what = "the offsets of #{names.first(3).join(", ")}#{" …" if names.size > 3}"
+          answers = ask_of(places, what, seconds, offset:) do |handle, list, wait_ms|
+            Rdkafka::Bindings.rd_kafka_offsets_for_times(handle, list, wait_ms)
+          end
+          answers.transform_values { |one| one.offset || LAST }
+        end
+
+        # @return [Hash{Array(String, Integer)=>Rdkafka::Consumer::Partition}] the list, as librdkafka has filled it
+        def ask_of(places, what, seconds = @timeout, offset: nil, group: false)
+          topics = places.group_by(&:first)
+          topics.transform_values! { |same| same.map { |_, number| Rdkafka::Consumer::Partition.new(number, offset) } }
+          ask(what, seconds, group:) do |handle, wait_ms|
+            Librdkafka.with_list(topics) do |list|
+              [yield(handle, list, wait_ms), Rdkafka::Consumer::TopicPartitionList.from_native_tpl(list).to_h]
             end
-          end
-          found
-        end
-
-        def with_list(places, offset)
-          topics = places.group_by(&:first).transform_values do |same|
-            same.map { |_, number| Rdkafka::Consumer::Partition.new(number, offset) }
-          end
-          list = Rdkafka::Consumer::TopicPartitionList.new(topics).to_native_tpl
-          yield list
-        ensure
-          Rdkafka::Bindings.rd_kafka_topic_partition_list_destroy(list) if list
-        end
-
-        def each_partition(list)
-          Rdkafka::Consumer::TopicPartitionList.from_native_tpl(list).to_h.flat_map { |topic, some| some.map { |one| [topic, one] } }
+          end.flat_map { |topic, some| some.map { |one| [[topic, one.partition], one] } }.to_h
         end
       end
     end

@@ -1,8 +1,5 @@
 # frozen_string_literal: true
 
-require "guildhall/clock"
-require_relative "../errors"
-require_relative "../producing/producer"
 require_relative "admin"
 
 module Guildhall
@@ -32,6 +29,7 @@ module Guildhall
           @targets = targets(topics)
           @config = config
           @give_up = give_up
+          @max_bytes = Hash.new { |known, name| known[name] = Integer(setting(TOPIC, name, MAX_BYTES), exception: false) }
         end
 
         # Blocks for the brokers' answers.
@@ -56,17 +54,17 @@ module Guildhall
         def targets(topics)
           topics.each_with_object({}) do |topic, found|
             names_of(topic).each do |name, created|
-              target = found[name] || Target.new(name:, group: topic.group, sources: [], created:)
-              found[name] = target.with(sources: target.sources | (topic.pattern? ? [] : [topic.name]))
+              target = found[name] ||= Target.new(name:, group: topic.group, sources: [], created:)
+              target.sources << topic.name unless topic.pattern?
             end
           end.values
         end
 
         # @return [Hash{String=>Boolean}] where messages of it go, and whether that topic is created by the application
         def names_of(topic)
-          delay_topics = topic.delay_topics
-          {topic.dead_letter_queue&.topic => !delay_topics.nil?, topic.retry_topics&.next_topic => true,
-           **(delay_topics ? {topic.name => true} : {})}.select { |name, _| name }
+          delayed = !topic.delay_topics.nil?
+          {topic.dead_letter_queue&.topic => delayed, topic.retry_topics&.next_topic => true, (topic.name if delayed) => true}
+            .select { |name, _| name }
         end
 
         def problem(target)
@@ -92,21 +90,15 @@ module Guildhall
 
         def too_small(target)
           sources = target.sources.reject { |source| @described.dig(source, :error) }
-          largest = sources.max_by { |source| max_bytes(source).to_i } or return
-          wanted = max_bytes(largest)
-          taken = max_bytes(target.name)
+          largest = sources.max_by { |source| @max_bytes[source] || 0 } or return
+          wanted, taken = @max_bytes.values_at(largest, target.name)
           return unless wanted && taken && taken < wanted
 
           "topic #{target.name} takes messages of #{taken} bytes at most (#{MAX_BYTES}), messages of #{largest} may have #{wanted} " \
             "bytes: larger ones would block their partition; set it to #{wanted + HEADER_BYTES}"
         end
 
-        def max_bytes(name)
-          @max_bytes ||= {}
-          @max_bytes.fetch(name) { @max_bytes[name] = Integer(setting(TOPIC, name, MAX_BYTES), exception: false) }
-        end
-
-        # @return [Boolean, nil] nil: the brokers do not tell
+        # nil: the brokers do not tell.
         def auto_created?
           return @auto_created if defined?(@auto_created)
 
@@ -115,13 +107,13 @@ module Guildhall
           @auto_created = value && value == "true"
         end
 
-        # @return [String, nil] nil: the brokers do not tell
+        # nil: the brokers do not tell.
         def setting(type, name, setting)
           report = answer(@admin.describe_configs([{resource_type: type, resource_name: name}])) or return
           report.resources.flat_map(&:configs).find { |config| config.name == setting }&.value
         end
 
-        # @return [Object, nil] nil: there is none, or a refusal
+        # nil: there is none, or a refusal.
         def answer(handle)
           handle.wait(max_wait_timeout_ms: SLICE_MS)
         rescue Rdkafka::AbstractHandle::WaitTimeoutError

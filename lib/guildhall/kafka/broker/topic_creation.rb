@@ -1,9 +1,7 @@
 # frozen_string_literal: true
 
 require "guildhall/error_boundary"
-require "guildhall/clock"
 require "guildhall/growing_pauses"
-require_relative "../errors"
 require_relative "admin"
 
 module Guildhall
@@ -11,46 +9,53 @@ module Guildhall
     module Broker
       # Creates the topics that the framework itself needs, retry topics, delay topics, schedules and the dead letters of jobs, where they
       # are missing. A listener calls it before it subscribes: librdkafka finds a topic that comes later only after minutes. A topic that
-      # could not be created, perhaps because the right is missing, is tried again in a thread of its own.
+      # could not be created, perhaps because the right is missing, is tried again.
       class TopicCreation
         TIMEOUT_MS = 10_000
         ANSWER_MS = 3_000 # that brokers have to say which topics there are
         PAUSE_SECONDS = 0.1
         PAUSES = GrowingPauses.new(1, 300) # seconds before another try
-        STOP_SECONDS = 1 # for a question on its way
         UNANSWERED = "no broker answers: missing topics are created as soon as one does"
         # Only segments that are closed are compacted, and a process that takes over reads all that is there.
         COMPACTED = {"cleanup.policy": "compact", "segment.ms": "3600000", "min.cleanable.dirty.ratio": "0.1"}.freeze
-        private_constant :TIMEOUT_MS, :ANSWER_MS, :PAUSE_SECONDS, :STOP_SECONDS, :UNANSWERED, :COMPACTED
+        private_constant :TIMEOUT_MS, :ANSWER_MS, :PAUSE_SECONDS, :UNANSWERED, :COMPACTED
 
-        # @param topics [Array<Routing::Topic>] a listener's
-        # @yieldparam error [StandardError] why one could not be created
+        # @yieldparam error [StandardError] why one could not be created, and its name
         def initialize(settings, topics, pauses: PAUSES, &on_error)
           @settings = settings
-          @topics = topics.select { |topic| own?(topic) }
+          @topics = topics.select { |topic| topic.delay_topics || topic.scheduled_tasks || topic.retry_topic? }
           @failing = topics.select { |topic| topic.dead_letter_queue&.own }
           @pauses = pauses
           @on_error = on_error
           @refused = []
         end
 
-        # Creates missing topics, as soon as a broker answers, and reports once that none does. What is refused is tried again in a thread,
-        # with growing pauses. Blocks for the first answer.
-        # @param client [Group::Client] which consumes the topics
+        # Some topics are missing, and could not be created.
+        def refused? = @refused.any?
+
+        # Creates missing topics, as soon as a broker answers, and reports once that none does. Blocks for the first answer.
         # @yieldreturn [Boolean] whether to give up
-        def start(client)
+        def start
           reported = false
           until run || yield
             @on_error.call(TimeoutError.new(UNANSWERED), [*@topics, *@failing].first.name) unless reported
             reported = true
             sleep(PAUSE_SECONDS)
           end
-          try_again(client) if @refused.any?
-          self
         end
 
-        # Whether the thread is the one that tries.
-        def include?(thread) = thread.equal?(@thread)
+        # Blocks until all are there, and tries again with growing pauses.
+        def try_again(client)
+          pause = nil
+          until (before = @refused).empty?
+            sleep(pause = @pauses.after(pause))
+            ErrorBoundary.run(->(error) { @on_error.call(error, before.first) }) do
+              run
+              # Asked for all topics, librdkafka notices those that it has subscribed to and that were missing.
+              client.topic_names(ANSWER_MS) if (before - @refused).any?
+            end
+          end
+        end
 
         # Blocks for the brokers' answers.
         # @return [Boolean] false: no broker has answered, and it is not known whether topics are missing
@@ -64,12 +69,7 @@ module Guildhall
           end
         end
 
-        # Ends the tries, without waiting long for an answer.
-        def stop = @thread&.kill&.join(STOP_SECONDS)
-
         private
-
-        def own?(topic) = topic.delay_topics || topic.scheduled_tasks || topic.retry_topic?
 
         # Partitions: retry topics and dead letters of jobs as many as their source topic; a schedule 1; delay topics and their dead letters
         # the brokers' default.
@@ -111,23 +111,6 @@ module Guildhall
         def refused(name, code, text)
           @on_error.call(KafkaError.of(code, "topic #{name} was not created: #{text.split.join(" ")}"), name)
           false
-        end
-
-        def try_again(client)
-          @thread = Thread.new do
-            pause = nil
-            until @refused.empty?
-              sleep(pause = @pauses.after(pause))
-              before = @refused
-              ErrorBoundary.run(->(error) { @on_error.call(error, before.first) }) do
-                run
-                # Asked for all topics, librdkafka notices those that it has subscribed to and that were missing.
-                client.topic_names(ANSWER_MS) if (before - @refused).any?
-              end
-            end
-          end
-          @thread.name = "guildhall topic creation"
-          @thread.report_on_exception = false
         end
       end
     end

@@ -14,7 +14,6 @@ module Guildhall
         ROOM_MESSAGES = 2_000
         private_constant :PartitionCursor, :ROOM_MESSAGES
 
-        # @param complaints [Session::Complaints] the client's
         # @param codec [Codec, nil] what records are decoded with
         # @param max_bytes [Integer] in one batch, about
         # @param silence [Numeric, nil] seconds of waiting for records that are there, after which {#read} raises; nil: it waits for them,
@@ -30,7 +29,6 @@ module Guildhall
           @cursors = {}
         end
 
-        # Does not block.
         # @param ranges [Hash{Array(String, Integer)=>Range}] by topic and partition, of offsets, without their ends; Float::INFINITY: there
         #   is no end
         def open(ranges)
@@ -45,14 +43,11 @@ module Guildhall
           end
         end
 
-        # Nothing is left to be read.
+        # Nothing is left to be read; something of this partition is.
         def finished? = @cursors.empty?
-
-        # Something of this partition is left to be read.
         def open?(place) = @cursors.key?(place)
 
         # Blocks until there is something, or the time is up.
-        # @yieldparam records [Array<Record>] of one partition
         # @raise [KafkaError] also where nothing has come for too long, or brokers refuse the credentials meanwhile
         def read(wait_ms, &)
           began_at = Clock.now
@@ -63,7 +58,6 @@ module Guildhall
           give_up if @silence
         end
 
-        # Reads no more of a partition.
         def finish(place) = @cursors.delete(place)&.queue&.close
 
         def close

@@ -15,9 +15,7 @@ module Guildhall
         NAMES = [*FIRST, "source_attempts", "source_error_class"].freeze
         private_constant :FIRST
 
-        # @param topic [Routing::Topic] its route
         # @param attempts [Integer] how often it has failed in this topic
-        # @param error [Exception] what it failed with
         def self.for(message, topic, attempts, error)
           passed = topic.retry_topic? ? message.raw_headers : {}
           here = [message.topic, message.partition.to_s, message.offset.to_s, topic.group, Time.now.utc.iso8601(3)]
@@ -26,47 +24,36 @@ module Guildhall
                     "source_error_class" => error.class.name.to_s}
         end
 
-        # @return [Integer, nil] how often the message has failed before it came here; nil where no header says so
+        # How often the message has failed before it came here; nil where no header says so.
         def self.attempts(headers) = Digits.integer(text(headers["source_attempts"]))
 
         # A header that was there before, or that another tool has added to, is one of several values: the last one counts.
-        # @param value [String, Array<String, nil>, nil] of a header
         def self.text(value) = value.is_a?(Array) ? value.last : value
       end
 
-      # One message of a dead letter topic: as it was, and what became of it.
+      # One message of a dead letter topic: as it was, and what became of it. time: when it was dead-lettered, nil where it has no
+      # timestamp; headers: the message's own, and those that say where it is from, nil where one has no value. What no header says is nil.
       DeadLetter = Data.define(:topic, :partition, :offset, :time, :key, :payload, :headers) do
         def self.from(record)
           new(topic: record.topic, partition: record.partition, offset: record.offset, time: record.timestamp, key: record.key,
             payload: record.raw_payload, headers: record.headers.transform_keys { |name| utf8(name) })
         end
 
-        # @return [String] as UTF-8 where it is that, else as bytes
+        # As UTF-8 where it is that, else as bytes.
         def self.utf8(bytes)
           text = bytes.dup.force_encoding(Encoding::UTF_8)
           text.valid_encoding? ? text : bytes
         end
 
-        # @!attribute [r] time
-        #   @return [Time, nil] when it was dead-lettered
-        # @!attribute [r] headers
-        #   @return [Hash{String=>String, Array<String>, nil}] the message's own, and those that say where it is from; nil: a header
-        #     without a value
-
-        # @return [String, nil] the topic that it came from; nil where nothing says so
+        # Where it came from, and the consumer group that could not handle it.
         def source_topic = source_header("topic")
-
         def source_partition = Digits.integer(source_header("partition"))
-
         def source_offset = Digits.integer(source_header("offset"))
-
-        # @return [String, nil] the consumer group that could not handle it
         def source_group = source_header("consumer_group")
 
-        # @return [Integer, nil] how often that was tried
+        # How often that was tried.
         def attempts = DeadLetterHeaders.attempts(headers)
 
-        # @return [Time, nil] when it failed first
         def first_failed_at
           Time.iso8601(source_header("first_failed_at").to_s)
         rescue ::ArgumentError
@@ -80,7 +67,6 @@ module Guildhall
 
         # @return [String] such as "orders/3@4711", or "-"
         def source = source_topic ? "#{source_topic}/#{source_partition}@#{source_offset}" : "-"
-
         def to_s = "#{topic}/#{partition}@#{offset}"
 
         private

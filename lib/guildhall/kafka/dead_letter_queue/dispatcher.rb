@@ -1,6 +1,5 @@
 # frozen_string_literal: true
 
-require "guildhall/clock"
 require_relative "../partition/error_kind"
 require_relative "../producing/delivery"
 require_relative "dead_letter"
@@ -18,11 +17,10 @@ module Guildhall
           @application = application
         end
 
-        # Whether payloads whose bytes cannot be decoded go there without having been consumed.
+        # Payloads whose bytes cannot be decoded go there without having been consumed.
         def dispatch_undecodable? = @queue.dispatch_undecodable
 
-        # @param error [Exception] why a message goes there
-        # @return [Boolean] false: the route skips it
+        # False: the route skips a message that goes there for this error.
         def sends?(error) = !!target(error)
 
         # A later attempt helps neither a payload that cannot be decoded nor an error that the route calls non_retryable.
@@ -39,7 +37,6 @@ module Guildhall
         # @param confirmed [#call] called with each message that the broker has, or that is skipped
         # @param give_up [#call] asked now and then while the broker does not answer: whether to wait no longer
         # @yieldreturn [Exception] why it goes there
-        # @raise [DeadLetterError] when one of them could not be sent
         def dispatch(messages, attempts, confirmed:, give_up: -> { false }, &error_of)
           sent, failure = send_all(messages, attempts, error_of)
           limit = Clock.now + (@application.producer.config.max_wait_timeout / 1000.0)
@@ -92,8 +89,7 @@ module Guildhall
 
         def undelivered(message, to, error)
           kind = to == @queue.topic ? "dead letter" : "retry"
-          code = error.code if error.is_a?(Rdkafka::RdkafkaError)
-          reason = [error.message, *(code && Broker::Errors.advice(code, to:))].join("; ")
+          reason = [error.message, *(Broker::Errors.advice(error.code, to:) if error.is_a?(Rdkafka::RdkafkaError))].join("; ")
           DeadLetterError.new("#{message.topic}/#{message.partition}@#{message.offset} could not be sent to the #{kind} topic #{to}, " \
                               "and is sent again; its partition waits: #{reason}", to:, reason:)
         end

@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require "forwardable"
-require_relative "../broker/librdkafka"
 require_relative "../broker/native_client"
 require_relative "commits"
 
@@ -27,10 +26,9 @@ module Guildhall
           ASSIGN = Rdkafka::Bindings::RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS
           private_constant :ASSIGN
 
-          # @param listener [#partitions_assigned, #partitions_revoked] called in the thread that polls, each with an Array
-          #   of [topic, partition], before a partition is taken on: before messages of it come; and before it is given up.
-          #   `statistics_emitted` is called there as well, with JSON, where the setting statistics.interval.ms asks for it, and
-          #   `client_failed`, where it has that, with the code and the reason of what goes wrong between the client and the brokers
+          # @param listener [#partitions_assigned, #partitions_revoked, #statistics_emitted] called in the thread that polls: before
+          #   messages of a partition come, and before it is given up; `client_failed`, where it has that, with the code and the reason of
+          #   what goes wrong between the client and the brokers
           def initialize(settings, listener)
             super(settings)
             @listener = listener
@@ -57,29 +55,17 @@ module Guildhall
           end
 
           def rebalance(client, code, list)
+            assigned = code == ASSIGN
             partitions = Rdkafka::Consumer::TopicPartitionList.from_native_tpl(list).to_h
             pairs = partitions.flat_map { |topic, numbers| numbers.map { |number| [topic, number.partition] } }
-            code == ASSIGN ? assign(client, list, pairs) : revoke(client, list, pairs)
-          end
+            return @listener.partitions_assigned(pairs) if assigned
 
-          # Both answer even if the listener raises: else the group would wait for this member.
-          def assign(client, list, pairs)
-            @listener.partitions_assigned(pairs)
-          ensure
-            answer(client, :rd_kafka_incremental_assign, list, list)
-          end
-
-          def revoke(client, list, pairs)
             @listener.partitions_revoked(pairs, lost: Rdkafka::Bindings.rd_kafka_assignment_lost(client) != 0)
-          ensure
-            answer(client, :rd_kafka_incremental_unassign, list, FFI::Pointer::NULL)
-          end
-
-          def answer(client, incremental, list, whole)
+          ensure # also if the listener raises: else the group would wait for this member
             if Rdkafka::Bindings.rd_kafka_rebalance_protocol(client) == "COOPERATIVE"
-              Rdkafka::Bindings.public_send(incremental, client, list)
+              Rdkafka::Bindings.public_send(assigned ? :rd_kafka_incremental_assign : :rd_kafka_incremental_unassign, client, list)
             else
-              Rdkafka::Bindings.rd_kafka_assign(client, whole)
+              Rdkafka::Bindings.rd_kafka_assign(client, assigned ? list : FFI::Pointer::NULL)
             end
           end
         end
@@ -88,26 +74,16 @@ module Guildhall
         # A consumer's identity in its group, with the group's generation: the coordinator refuses offsets of an earlier generation. Stands
         # for the consumer when the gem sends offsets to a transaction, because the gem would ask the consumer too late.
         class GroupMetadata
-          # It owns librdkafka's pointer.
-          def initialize(pointer)
-            @pointer = pointer
-          end
+          def initialize(pointer) = @pointer = pointer
 
           # Called by the gem, which destroys it.
           def consumer_group_metadata_pointer = @pointer.tap { @pointer = nil }
-
-          def destroy
-            Rdkafka::Bindings.rd_kafka_consumer_group_metadata_destroy(@pointer) if @pointer
-            @pointer = nil
-          end
+          def destroy = @pointer && Rdkafka::Bindings.rd_kafka_consumer_group_metadata_destroy(consumer_group_metadata_pointer)
         end
 
         # @return [Symbol, nil] :earliest or :latest: where a group begins that has committed nothing that is there; nil: with an error
-        def self.reset_place(settings)
-          RESETS.each_key.find { |place| RESETS.fetch(place).include?(settings[:"auto.offset.reset"].to_s) }
-        end
+        def self.reset_place(settings) = RESETS.find { |_, values| values.include?(settings[:"auto.offset.reset"].to_s) }&.first
 
-        # @raise [Guildhall::ArgumentError] unless it says where to seek to
         def self.validate_seek_target!(target)
           return milliseconds(target) if target.is_a?(Time)
           return if %i[earliest latest].include?(target) || (target.is_a?(Integer) && OFFSETS.cover?(target))
@@ -116,7 +92,6 @@ module Guildhall
         end
 
         # @return [Integer] since 1970, as brokers count; 0 for what was before: to them -1 is the end
-        # @raise [Guildhall::ArgumentError] for what is beyond their numbers
         def self.milliseconds(time)
           found = (time.to_r * 1000).floor
           raise Guildhall::ArgumentError, "#{time.inspect} is later than brokers can count" unless found < OFFSETS.end
@@ -124,10 +99,8 @@ module Guildhall
           found.clamp(0..)
         end
 
-        # Asks a group's coordinator, and again while it changes or is still reading what it has to know, as for a moment after a broker
-        # has come back.
-        # @param seconds [Numeric] how long to go on asking
-        # @raise [Rdkafka::RdkafkaError] any other, and these when the time is up
+        # Asks a group's coordinator, and again, for some seconds, while it changes or is still reading what it has to know, as for a moment
+        # after a broker has come back.
         def self.ask_coordinator(seconds = 5)
           limit = Clock.now + seconds
           begin
@@ -140,7 +113,6 @@ module Guildhall
           end
         end
 
-        # @param listener see {Configuration#initialize}
         def initialize(settings, listener)
           @from_the_first = Client.reset_place(settings) == :earliest
           @config = Configuration.new(settings, listener)
@@ -157,43 +129,32 @@ module Guildhall
         def with_handle(&) = @native.with_inner(&)
 
         # @param names [Array<String>] topics; none: no subscription
-        def subscribe(names)
-          names.any? ? @consumer.subscribe(*names) : @consumer.unsubscribe
-        end
+        def subscribe(names) = names.any? ? @consumer.subscribe(*names) : @consumer.unsubscribe
 
         # Reads these partitions and no others, whatever others do: without a group.
-        # @param offsets [Hash{String=>Hash{Integer=>Integer}}] where to begin, by topic and partition
         def assign(offsets)
           topics = offsets.transform_values { |some| some.map { |number, offset| Rdkafka::Consumer::Partition.new(number, offset) } }
           @consumer.assign(Rdkafka::Consumer::TopicPartitionList.new(topics))
         end
 
-        # Blocks for a broker's answer. Any thread.
-        # @return [Array<String>, nil] the topics that there are; nil: no broker has answered in time
+        # Blocks for a broker's answer, for nil where none comes in time. Any thread.
         def topic_names(timeout_ms)
           code, topics = with_handle { |handle| Broker::Librdkafka.metadata(handle, timeout_ms) }
           topics.select { |_, error, leaders| error.zero? || leaders.any? }.map(&:first) if code.zero?
         end
 
-        # Takes effect with the next commit. Does not block.
-        # @param offset [Integer] the next one to consume
-        # @return [Boolean] false when the partition is no longer ours
+        # Takes effect with the next commit. Does not block. False when the partition is no longer ours.
         def store(topic, partition, offset, metadata = nil)
-          native = list(topic, partition, offset, metadata).to_native_tpl
-          with_handle { |handle| Rdkafka::Bindings.rd_kafka_offsets_store(handle, native).zero? }
-        ensure
-          Rdkafka::Bindings.rd_kafka_topic_partition_list_destroy(native) if native
+          Broker::Librdkafka.with_list(topic => [Rdkafka::Consumer::Partition.new(partition, offset, 0, metadata)]) do |native|
+            with_handle { |handle| Rdkafka::Bindings.rd_kafka_offsets_store(handle, native).zero? }
+          end
         end
 
-        # Any thread.
-        # @return [GroupMetadata] who this is in the group now; who asks has to destroy it
+        # Who this is in the group now; who asks has to destroy it. Any thread.
         def group_metadata = GroupMetadata.new(@consumer.consumer_group_metadata_pointer)
-
-        # @param offset [Integer] the message that is read next
         def seek(topic, partition, offset) = @consumer.seek_by(topic, partition, offset)
 
-        # Blocks for the broker's answer.
-        # @param target [Integer, Symbol, Time] an offset, :earliest, :latest, or the first message at or after a time
+        # Blocks for the broker's answer. A Time means the first message at or after it.
         def resolve(topic, partition, target)
           case target
           when Integer then target
@@ -205,16 +166,13 @@ module Guildhall
           end
         end
 
-        # Blocks for the broker's answer.
-        # @return [Array(Integer, String), Array(nil, nil)] offset and metadata that the group has committed
+        # Offset and metadata that the group has committed, or nil, nil. Blocks for the broker's answer.
         def committed(topic, partition)
-          found = Client.ask_coordinator { @consumer.committed(list(topic, partition), ANSWER_MS) }
-          offset = offset_in(found, topic)
-          [offset, (found.to_h.fetch(topic).first.metadata if offset)]
+          found = Client.ask_coordinator { @consumer.committed(list(topic, partition), ANSWER_MS) }.to_h.fetch(topic).first
+          found.offset&.>=(0) ? [found.offset, found.metadata] : [nil, nil]
         end
 
-        # Blocks for the broker's answer.
-        # @return [Integer] where a member of the group begins to read that is assigned the partition now
+        # Where a member of the group begins to read that is assigned the partition now. Blocks for the broker's answer.
         def start_of(topic, partition)
           offset, = committed(topic, partition)
           return offset if offset
@@ -223,21 +181,16 @@ module Guildhall
           end_offset(topic, partition) || resolve(topic, partition, :latest)
         end
 
-        # Without asking the broker.
-        # @return [Integer, nil] the offset behind what was read last, message or not; nil: nothing was since the last seek
+        # Without asking the broker, the offset behind what was read last, message or not; nil: nothing was since the last seek.
         def position(topic, partition) = offset_in(@consumer.position(list(topic, partition)), topic)
 
-        # Without asking the broker.
-        # @return [Integer, nil] the offset that the partition's next message will get; nil: librdkafka does not know
-        def end_offset(topic, partition) = known_offsets(topic, partition).last
-
-        # Without asking the broker: from its last answer.
-        # @return [Integer, nil] the offset of the first message that was not deleted
+        # Without asking the broker, from its last answer: the offset of the first message that was not deleted, and the one that the next
+        # message will get; nil: librdkafka does not know.
         def begin_offset(topic, partition) = known_offsets(topic, partition).first
+        def end_offset(topic, partition) = known_offsets(topic, partition).last
 
         # Leaves the group; the rebalance callback runs in this thread. Blocks for the brokers' answers. If they do not come in time, the
         # handle of librdkafka is not destroyed: that would wait for them, and so would the end of the process.
-        # @param timeout [Numeric] seconds
         # @return [Boolean] whether all was done in time
         def close(timeout: CLOSE_TIMEOUT_SECONDS)
           limit = Clock.now + timeout
@@ -256,11 +209,10 @@ module Guildhall
           [low, high].map { |one| one.read_int64.then { |offset| offset if code.zero? && offset >= 0 } }
         end
 
-        def list(topic, partition, offset = nil, metadata = nil)
-          Rdkafka::Consumer::TopicPartitionList.new(topic => [Rdkafka::Consumer::Partition.new(partition, offset, 0, metadata)])
+        def list(topic, partition, offset = nil)
+          Rdkafka::Consumer::TopicPartitionList.new(topic => [Rdkafka::Consumer::Partition.new(partition, offset)])
         end
 
-        # @return [Integer, nil] of the only partition in a list; nil: it has none
         def offset_in(list, topic)
           offset = list.to_h.fetch(topic).first.offset
           offset if offset && offset >= 0

@@ -28,15 +28,12 @@ module Guildhall
           @sent_kind = :stored # of the last commit; else :forced or :metadata
         end
 
-        # Commits what was stored. Blocks for the broker's answer, and tries again where the reason to fail may pass.
-        # @param timeout [Numeric] seconds; librdkafka itself would wait for a broker for ever
+        # Commits what was stored. Blocks for the broker's answer (librdkafka itself would wait for ever), and tries again where the reason
+        # to fail may pass.
         # @return [Boolean] false when the group has moved on meanwhile
-        # @raise [Rdkafka::RdkafkaError] when it failed otherwise, or no broker has answered in time
         def commit(timeout: TIMEOUT_SECONDS)
           code = complete(timeout)
-          error = failure(code)
-          raise error if error
-
+          failure(code)&.then { |error| raise error }
           code.zero? || Broker::Errors.nothing?(code)
         end
 
@@ -48,14 +45,8 @@ module Guildhall
         end
 
         # Commits what was stored, in the background. While a commit is under way nothing happens: the next call will do.
-        # Does not block.
         # @return [Rdkafka::RdkafkaError, nil] what has become of the commit before, if it was no good
-        def commit_soon
-          code = with_permit(0) do |handle|
-            answer(0).tap { |answered| dispatch(handle) if answered }
-          end
-          failure(code || 0)
-        end
+        def commit_soon = failure(with_permit(0) { |handle| answer(0).tap { |answered| dispatch(handle) if answered } } || 0)
 
         # Commits this offset, which may be lower than what was committed before. Does not block.
         def commit_to(topic, partition, offset, metadata = nil)
@@ -63,11 +54,8 @@ module Guildhall
           commit_soon
         end
 
-        # Looks for the broker's answer to a commit in the background. Does not block.
-        # @return [Rdkafka::RdkafkaError, nil] as {#commit_soon}
+        # Looks for the broker's answer to a commit in the background; otherwise as {#commit_soon}.
         def look_for_answer = failure(with_permit(0) { answer(0) } || 0)
-
-        # A commit is under way.
         def committing? = !@since.nil?
 
         # A commit has been under way for longer.
@@ -76,24 +64,17 @@ module Guildhall
           !since.nil? && Clock.now - since > seconds
         end
 
-        # Each is given out once.
-        # @return [Array<Array(String | nil, Float)>] librdkafka's name of the error of each commit that was answered, nil where it was
-        #   none, and how many seconds it took
-        def answered_commits
-          Array.new(@answers.size) { @answers.pop }.map { |code, seconds| [failure(code)&.code&.to_s, seconds] }
-        end
+        # Of each commit that was answered, once, librdkafka's name of its error or nil, and how many seconds it took.
+        def answered_commits = Array.new(@answers.size) { @answers.pop }.map { |code, seconds| [failure(code)&.code&.to_s, seconds] }
 
-        # With the next commit, or the one after, also where the offset itself is committed already: librdkafka would skip it. Does not
-        # block.
-        # @param offset [Integer] that was stored
+        # With the next commit, or the one after, also where the offset itself, which was stored, is committed already: librdkafka would
+        # skip it. Does not block.
         def renew_metadata(topic, partition, offset, metadata)
           @lock.synchronize { @metadata[[topic, partition]] = [offset, metadata] }
         end
 
         # Another offset was stored: with it, its own metadata is committed.
-        def forget_metadata(topic, partition)
-          @lock.synchronize { @metadata.delete([topic, partition]) }
-        end
+        def forget_metadata(topic, partition) = @lock.synchronize { @metadata.delete([topic, partition]) }
 
         # Another member may have the partition from now on: nothing is committed for it any more. An answer to a commit that is under way
         # changes nothing.
@@ -110,14 +91,11 @@ module Guildhall
 
         private
 
-        # @return [Integer] librdkafka's error code; 0: committed
         def complete(timeout)
           deadline = Clock.now + timeout
           with_permit(timeout) do |handle|
             code = await(deadline)
-            loop do
-              break if code.nil?
-
+            while code
               code = dispatch(handle)
               code = await(deadline) if code.zero?
               break unless again?(code, deadline)
@@ -136,7 +114,6 @@ module Guildhall
           @lock.synchronize { @forced[[topic, partition]] = [offset, metadata] }
         end
 
-        # @yieldparam handle [FFI::Pointer] the client is not closed meanwhile
         # @return [Object, nil] what the block returns; nil: it was not its permit in time
         def with_permit(timeout, &)
           permit = @permit.pop(timeout:) or return
@@ -152,12 +129,10 @@ module Guildhall
         end
 
         def dispatch(handle)
-          list = @lock.synchronize { native(@sent = next_offsets) }
-          code = Broker::Librdkafka.rd_kafka_commit_queue(handle, list, @queue, nil, nil)
+          topics = @lock.synchronize { by_topic(@sent = next_offsets) }
+          code = Broker::Librdkafka.with_list(topics) { |list| Broker::Librdkafka.rd_kafka_commit_queue(handle, list, @queue, nil, nil) }
           @since = code.zero? ? Clock.now : nil
           code
-        ensure
-          Rdkafka::Bindings.rd_kafka_topic_partition_list_destroy(list) if list
         end
 
         # Metadata goes only after stored offsets: if it changed all the time, it would hold them up.
@@ -175,14 +150,10 @@ module Guildhall
           end
         end
 
-        # @return [FFI::Pointer, nil] nil: stored offsets
-        def native(offsets)
-          return if offsets.empty?
-
-          topics = offsets.group_by { |(topic, _), _| topic }.transform_values do |some|
+        def by_topic(offsets)
+          offsets.group_by { |(topic, _), _| topic }.transform_values do |some|
             some.map { |(_, partition), (offset, metadata)| Rdkafka::Consumer::Partition.new(partition, offset, 0, metadata) }
           end
-          Rdkafka::Consumer::TopicPartitionList.new(topics).to_native_tpl
         end
 
         # @return [Integer, nil] nil: none came in time

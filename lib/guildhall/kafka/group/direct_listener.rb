@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require_relative "../broker/offset_range"
-require_relative "../broker/session"
 require_relative "listener"
 
 module Guildhall
@@ -22,7 +21,6 @@ module Guildhall
         private
 
         # Blocks for the brokers' answers.
-        # @raise [UnknownTopicError, KafkaError] also where there is no such partition
         def subscribe
           new = @topic.assigned.except(*@reached.compact.keys)
           found = new.empty? ? {} : Broker::Session.open(settings) { |session| first_offsets(session, new) }

@@ -1,11 +1,9 @@
 # frozen_string_literal: true
 
 require "guildhall/error_boundary"
-require "guildhall/growing_pauses"
 require_relative "../broker/offset_reports"
 require_relative "../broker/topic_creation"
 require_relative "../broker/topic_discovery"
-require_relative "../errors"
 require_relative "../partition/partition"
 require_relative "../reachability/answers"
 require_relative "../reading"
@@ -25,19 +23,17 @@ module Guildhall
         MAX_WAIT_SECONDS = 1
         RESTART_PAUSE_SECONDS = 5 # before a client that failed is replaced
         REJOIN_CLOSE_TIMEOUT_SECONDS = 3 # for closing a client that the group has already dropped
-        FIRST_LOOK_SECONDS = 0.002 # after a commit; the pauses between two looks for its answer grow with the time that it takes
-        private_constant :RESTART_PAUSE_SECONDS, :REJOIN_CLOSE_TIMEOUT_SECONDS, :FIRST_LOOK_SECONDS
+        HELPER_SECONDS = 1 # for a question to the brokers that is on its way when the client is closed
+        FIRST_LOOK_SECONDS = 0.002 # after a commit; each pause until the next look for its answer is twice as long
+        private_constant :RESTART_PAUSE_SECONDS, :REJOIN_CLOSE_TIMEOUT_SECONDS, :HELPER_SECONDS, :FIRST_LOOK_SECONDS
 
         attr_reader :client, :group
         # @return [Integer] which it is of this process's members of the group, from 1
         attr_reader :number
         # @return [Float] when it has last polled, was made, or began to close its client, of the {Clock}
         attr_reader :polled_at
-        # @return [Boolean] whether the group has assigned partitions to it, if only none, and not taken all away without asking
-        attr_reader :assigned
         # @return [Reachability::Answers] whether brokers answer it
         attr_reader :answers
-        alias assigned? assigned
 
         # @param topics [Array<Routing::Topic>] of the same group and the same librdkafka settings
         # @param routes [Routing::GroupRoutes] of the whole group, to which topics of other listeners belong as well
@@ -47,16 +43,14 @@ module Guildhall
           @number = number
           @group = topics.first.group
           @runtime = runtime
-          @backpressure = runtime.backpressure
-          @look_pauses = GrowingPauses.new(FIRST_LOOK_SECONDS, runtime.config.commit_interval)
           @partitions = {}
           @requests = Thread::Queue.new
-          @offset_reports = Broker::OffsetReports.new(runtime, @group)
           @lock = Mutex.new
-          @reader = @membership = @fatal = @discovery = @creation = nil
+          @helpers = []
+          @reader = @membership = @deadline = nil
           @answers = Reachability::Answers.new(settings, runtime.reachability)
           @polled_at = Clock.now
-          @stopping = @failed = @assigned = false
+          @failed = @assigned = false
           @closed = true
         end
 
@@ -65,7 +59,7 @@ module Guildhall
             run
             ended = true
           ensure
-            restart unless ended || @stopping
+            restart unless ended || leaving?
           end
           @thread.name = ["guildhall listener", @group, *(@number if @number > 1)].join(" ")
           @thread.report_on_exception = false
@@ -76,12 +70,11 @@ module Guildhall
           partitions.each(&:store)
           if (client = @client)
             report_commits(client, client.commit_soon)
-            look_for_answer_later(client, nil)
+            look_for_answer_later(client, FIRST_LOOK_SECONDS)
           end
           request { rejoin_group_if_stuck } if stuck?
         end
 
-        # @return [Array<Partition>] those that are assigned now
         def partitions = @lock.synchronize { @partitions.values }
 
         # Runs the block in this listener's thread, soon. May be called by any thread.
@@ -94,26 +87,23 @@ module Guildhall
         def wake = @lock.synchronize { @reader&.wake }
 
         # Finishes the work in progress, commits and leaves the group. Does not block.
-        # @param deadline [Float] of the {Clock}
         def stop(deadline)
           @deadline = deadline
-          @stopping = true
           wake
         end
 
-        # @return [Boolean] whether it has ended, and has left the group in an orderly way
+        # Whether it has ended, and has left the group in an orderly way.
         def join(deadline) = !!(@thread&.join(Clock.left(deadline)) && @closed)
 
-        # It was asked to stop.
-        def leaving? = @stopping
+        # The group has assigned partitions to it, if only none, and not taken all away without asking.
+        def assigned? = @assigned
+        def leaving? = !@deadline.nil?
 
         # It has left, and does nothing any more.
-        def ended? = @stopping && !@thread&.alive?
+        def ended? = leaving? && !@thread&.alive?
 
         # Whether the thread is this one, or one that it waits for when it closes.
-        def include?(thread)
-          thread.equal?(@thread) || [@discovery, @creation, @offset_reports].compact.any? { |one| one.include?(thread) }
-        end
+        def include?(thread) = thread.equal?(@thread) || @lock.synchronize { @helpers.include?(thread) }
 
         # Called by the client in this listener's thread, within a poll.
         def partitions_assigned(pairs)
@@ -123,7 +113,7 @@ module Guildhall
             @assigned = true
             @membership&.assigned
             @runtime.publish("rebalance.partitions_assigned", group: @group, member: @number, partitions: pairs)
-            report_start(pairs)
+            report_start(pairs) if pairs.any?
           end
         end
 
@@ -153,9 +143,7 @@ module Guildhall
 
         private
 
-        def guarded(type, &)
-          ErrorBoundary.run(->(error) { @runtime.error(error, type, group: @group) }, &)
-        end
+        def guarded(type, &) = ErrorBoundary.run(->(error) { @runtime.error(error, type, group: @group) }, &)
 
         # A subscriber may end the thread that publishes (Thread.exit): nothing can rescue that, but the listener must go on.
         def restart
@@ -164,34 +152,42 @@ module Guildhall
         end
 
         def run
-          until @stopping || @failed
+          until leaving? || @failed
             ErrorBoundary.run(->(error) { failed(error) }) { listen }
           end
         end
 
         def failed(error)
-          @failed = error.is_a?(FatalError)
           return @runtime.failed(error, group: @group) if @failed
 
           @runtime.error(error, "listener", group: @group)
-          return if @stopping
+          return if leaving?
 
           limit = (@polled_at = Clock.now) + RESTART_PAUSE_SECONDS
-          sleep(0.1) until @stopping || Clock.now > limit
+          sleep(0.1) until leaving? || Clock.now > limit
         end
 
         def listen
           @closed = @assigned = false
           @polled_at = Clock.now
-          @close_timeout = Client::CLOSE_TIMEOUT_SECONDS
           @answers.restart
           @client = Client.new(Reachability::Answers.settings(settings), self)
           @membership = LostMembership.new(@client, settings)
           @reader = Reading::Reader.for(@client)
           subscribe
-          poll until @stopping
+          poll until leaving?
         ensure
           close
+        end
+
+        # Asks brokers something in a thread of its own, which ends with the client.
+        def in_background(name, &)
+          @lock.synchronize do # until it is known that the thread is one of ours, {#include?} waits
+            thread = Thread.new(&)
+            thread.name = "guildhall #{name}"
+            thread.report_on_exception = false
+            @helpers = [*@helpers.select(&:alive?), thread]
+          end
         end
 
         # Topics are looked for only if a route has a pattern. A topic with a route of its own does not count as found by a pattern.
@@ -200,18 +196,21 @@ module Guildhall
           named = @topics.reject(&:pattern?).map(&:name)
           return @client.subscribe(named) if @topics.none?(&:pattern?)
 
-          on_error = ->(error) { @runtime.error(error, "topic_discovery", group: @group) }
-          @discovery = Broker::TopicDiscovery.new(@client, settings, on_error:) do |name|
-            !named.include?(name) && @topics.include?(@routes.route(name))
+          discovery = Broker::TopicDiscovery.new(@client, settings) { |name| !named.include?(name) && @topics.include?(@routes.route(name)) }
+          subscribe_to(named, discovery.find)
+          in_background("topics") do
+            loop { guarded("topic_discovery") { discovery.find_others&.then { |found| request { subscribe_to(named, found) } } } }
           end
-          subscribe_to(named, @discovery.find)
-          @discovery.start { |found| request { subscribe_to(named, found) } }
         end
 
         def create_topics
-          report = ->(error, name) { @runtime.error(error, "topic_creation", group: @group, topic: name) }
+          creation = Broker::TopicCreation.new(settings, @topics) do |error, name|
+            @runtime.error(error, "topic_creation", group: @group, topic: name)
+          end
           # While no broker answers it does not poll, but counts as alive (`polled_at`).
-          @creation = Broker::TopicCreation.new(settings, @topics, &report).start(@client) { (@polled_at = Clock.now) && @stopping }
+          creation.start { (@polled_at = Clock.now) && leaving? }
+          client = @client
+          in_background("topic creation") { creation.try_again(client) } if creation.refused?
         end
 
         def subscribe_to(named, found)
@@ -220,11 +219,12 @@ module Guildhall
         end
 
         def poll
-          room = @backpressure.room
+          room = @runtime.backpressure.room
           batches, errors = @client.with_handle { @reader.take(MAX_WAIT_SECONDS * 1000, *room) }
           @polled_at = Clock.now
           batches.each do |partition, *batch|
-            @offset_reports.read(@client, partition, batch.first.first)
+            gap = Broker::OffsetReports.gap(@client, partition, batch.first.first)
+            @runtime.publish("offsets.reset", group: @group, **gap) if gap
             partition.deliver(*batch)
           end
           errors.each { |error| report(error) }
@@ -233,7 +233,7 @@ module Guildhall
 
         def report(error)
           return partition_of(error.topic, error.partition)&.notify(:eofed) if error.end_of_partition?
-          raise @fatal = FatalError.of(@client) if error.fatal?
+          raise FatalError.of(@client) if (@failed = error.fatal?)
 
           partitions.each { |partition| partition.missing = true if partition.name == error.topic } if error.unknown_topic?
           found = KafkaError.from(error)
@@ -252,15 +252,22 @@ module Guildhall
           partition.begin
         end
 
+        # The brokers are asked in a thread of its own: a rebalance does not wait for them.
         def report_start(pairs)
+          client = @client
           seeking = pairs.map(&:first).uniq.select { |name| @routes.route(name)&.may_seek_at_first? }
-          @offset_reports.assigned(@client, settings, pairs, seeking) { |pair| partition_of(*pair)&.sought? }
+          in_background("offsets") do
+            guarded("offsets") do
+              events = Broker::OffsetReports.at_start(client, settings, pairs, seeking) { |pair| partition_of(*pair)&.sought? }
+              events.each { |name, payload| @runtime.publish(name, group: @group, **payload) }
+            end
+          end
         end
 
         def release(partitions, lost)
-          reason = @stopping ? :shutdown : :revoked
+          reason = leaving? ? :shutdown : :revoked
           partitions.each { |partition| partition.leave(reason) }
-          deadline = @stopping ? @deadline : Clock.now + @runtime.config.revocation_timeout
+          deadline = @deadline || (Clock.now + @runtime.config.revocation_timeout)
           late = partitions.reject { |partition| partition.wait(deadline) }
           partitions.each(&:close)
           late.select(&:working?).each { |partition| @runtime.abandoned(partition) }
@@ -276,33 +283,35 @@ module Guildhall
         def close
           guarded("listener.close") { give_up(partitions) if @client && partitions.any? }
         ensure
-          [*@discovery, *@creation, @offset_reports].each { |one| guarded("listener.close") { one.stop } }
-          @discovery = @creation = nil
+          guarded("listener.close") { @helpers.each(&:kill).each { |thread| thread.join(HELPER_SECONDS) } }
           reader = @reader
           @lock.synchronize { @reader = nil } # a closed reader must not be woken
           reader&.close
           @polled_at = Clock.now # a client takes up to CLOSE_TIMEOUT_SECONDS to close, and is replaced then
-          @closed = @client.nil? || @client.close(timeout: @stopping ? remaining(@deadline) : @close_timeout)
+          @closed = @client.nil? || @client.close(timeout: close_timeout)
           @client = @membership = nil
         end
 
         # After a fatal error librdkafka asks for nothing more.
         def give_up(partitions)
-          return release(partitions, false) unless @fatal
+          return release(partitions, false) unless @failed
 
           partitions_revoked(partitions.map { |partition| [partition.name, partition.number] }, lost: true)
         end
 
-        # The timer looks for the answer: if only the next commit did, each commit would seem to take as long as the time between two.
-        def look_for_answer_later(client, last_pause)
-          return unless client.committing? && @runtime.listening?("offsets.committed")
+        def close_timeout
+          return remaining(@deadline) if leaving?
 
-          pause = @look_pauses.after(last_pause)
-          return unless pause < @look_pauses.longest
+          stuck? ? REJOIN_CLOSE_TIMEOUT_SECONDS : Client::CLOSE_TIMEOUT_SECONDS
+        end
+
+        # The timer looks for the answer: if only the next commit did, each commit would seem to take as long as the time between two.
+        def look_for_answer_later(client, pause)
+          return unless client.committing? && pause < @runtime.config.commit_interval && @runtime.listening?("offsets.committed")
 
           @runtime.timer.after(pause) do
             report_commits(client, client.look_for_answer)
-            look_for_answer_later(client, pause)
+            look_for_answer_later(client, pause * 2)
           end
         end
 
@@ -316,13 +325,11 @@ module Guildhall
         # Blocks the listener's thread for a broker's answer, when there is nothing to poll for.
         def rejoin_group_if_stuck
           reason = stuck? && @membership.reason or return
-          @close_timeout = REJOIN_CLOSE_TIMEOUT_SECONDS
           raise TimeoutError, reason
         end
 
-        # @return [Float] seconds; there is always a little time left for the brokers to answer
+        # There is always a little time left for the brokers to answer.
         def remaining(deadline) = Clock.left(deadline, least: 0.5)
-
         def settings = @runtime.client_settings(@topics.first, @number)
       end
     end

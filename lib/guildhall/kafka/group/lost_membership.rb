@@ -24,18 +24,14 @@ module Guildhall
           @since = nil
         end
 
-        # The group has taken the partitions away.
+        # The group has taken the partitions away; has assigned some, if only none.
         def lost = @since = @clock.now
-
-        # The group has assigned partitions, if only none.
         def assigned = @since = nil
 
-        # Does not block. Any thread.
-        # @return [Boolean] whether it is worth asking {#reason}
+        # Whether it is worth asking {#reason}. Does not block. Any thread.
         def suspected? = @client.commit_overdue?(@limit) || lost_for_long?
 
-        # Blocks for a broker's answer, for some seconds at most.
-        # @return [String, nil] why the client has to be replaced; nil: it need not be
+        # Why the client has to be replaced; nil: it need not be. Blocks for a broker's answer, for some seconds at most.
         def reason
           return COMMIT_STUCK if @client.commit_overdue?(@limit)
           return unless lost_for_long?

@@ -1,8 +1,6 @@
 # frozen_string_literal: true
 
-require "guildhall/clock"
 require_relative "direct_listener"
-require_relative "listener"
 
 module Guildhall
   module Kafka
@@ -14,7 +12,6 @@ module Guildhall
         # @return [Array<Listener>] also those that are leaving the group
         attr_reader :listeners
 
-        # @param topics [Array<Routing::Topic>] of the same group and the same librdkafka settings
         # @param before [Integer] how many other members this process may have in the group: names are numbered
         def initialize(topics, runtime, routes:, before: 0)
           @topics = topics
@@ -31,7 +28,7 @@ module Guildhall
 
         def start = @listeners.each(&:start)
 
-        # @return [Boolean] whether the group has assigned partitions, if only none, to each member that there is in any case
+        # The group has assigned partitions, if only none, to each member that there is in any case.
         def assigned? = @listeners.first(@multiplexing.minimum).all?(&:assigned?)
 
         # Measures the lag of all their partitions; where that asks for it, a member joins or leaves. Does not block.
@@ -41,7 +38,8 @@ module Guildhall
           partitions = @listeners.flat_map(&:partitions)
           measured = partitions.to_h { |partition| [partition, partition.measure_lag] }
           lags = measured.values.compact
-          adapt(furthest(lags)) if @scaling && @listeners.reject(&:leaving?).all? { |listener| listener.answers.any? }
+          seconds = lags.reject { |lag| lag[:paused] }.filter_map { |lag| lag[:seconds] }.max || 0.0
+          adapt(seconds) if @scaling && @listeners.reject(&:leaving?).all? { |listener| listener.answers.any? }
           [lags, measured.select { |_, lag| lag.nil? }.keys.map(&:place)].map { |list| list.map { |one| one.merge(group: @group) } }
         end
 
@@ -53,18 +51,12 @@ module Guildhall
           end
         end
 
-        # @return [Boolean] whether all have left the group in an orderly way
+        # Whether all have left the group in an orderly way.
         def join(deadline) = @listeners.map { |listener| listener.join(deadline) }.all?
 
         private
 
-        def listener(number)
-          kind = @topics.first.assigned ? DirectListener : Listener
-          kind.new(@topics, @runtime, routes: @routes, number:)
-        end
-
-        # @return [Numeric] seconds; 0.0 where nothing was read lately
-        def furthest(lags) = lags.reject { |lag| lag[:paused] }.filter_map { |lag| lag[:seconds] }.max || 0.0
+        def listener(number) = (@topics.first.assigned ? DirectListener : Listener).new(@topics, @runtime, routes: @routes, number:)
 
         def adapt(lag)
           change = @lock.synchronize do
@@ -94,8 +86,7 @@ module Guildhall
           end
 
           # To be called whenever the lag was measured.
-          # @param members [Integer] that there are now
-          # @param partitions [Integer] that they have: a member without one would read nothing
+          # @param members [Integer] that there are now, with so many partitions: a member without one would read nothing
           # @param lag [Numeric] seconds, of the partition that is furthest behind
           # @return [Integer] 1, -1, or 0: as many as before
           def change(members, partitions, lag, now: Clock.now)

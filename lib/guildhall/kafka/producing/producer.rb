@@ -1,11 +1,9 @@
 # frozen_string_literal: true
 
-require "guildhall/clock"
 require_relative "../broker/native_client"
 require_relative "../delaying"
 require_relative "delivery"
 require_relative "serializing"
-require_relative "wire"
 
 module Guildhall
   module Kafka
@@ -21,22 +19,17 @@ module Guildhall
         # Unless the application says otherwise.
         DEFAULTS = {
           "request.required.acks": "all", "message.max.bytes": MAX_MESSAGE_BYTES,
-          # As the Java client: the same key goes to the same partition, from every producer.
-          partitioner: "murmur2_random",
-          # Takes the least time of all; brokers from 0.10 on know it.
-          "compression.codec": "lz4"
+          partitioner: "murmur2_random", # as the Java client: the same key goes to the same partition, from every producer
+          "compression.codec": "lz4" # takes the least time of all; brokers from 0.10 on know it
         }.freeze
-        # No message twice or out of order because of a retry of librdkafka's.
-        IDEMPOTENCE = {"enable.idempotence": true}.freeze
-        # Settings that librdkafka refuses beside idempotence: name => whether a value does.
+        IDEMPOTENCE = {"enable.idempotence": true}.freeze # no message twice or out of order because of a retry of librdkafka's
+        # What librdkafka refuses beside idempotence: names of settings => whether a value is refused.
         CONFLICTS = {
-          acks: ->(value) { !%w[all -1].include?(value) }, "request.required.acks": ->(value) { !%w[all -1].include?(value) },
-          "max.in.flight": ->(value) { value.to_i > 5 }, "max.in.flight.requests.per.connection": ->(value) { value.to_i > 5 },
-          retries: ->(value) { value.to_i.zero? }, "message.send.max.retries": ->(value) { value.to_i.zero? },
-          "queuing.strategy": ->(value) { value != "fifo" }
+          %i[acks request.required.acks] => ->(value) { !%w[all -1].include?(value) },
+          %i[max.in.flight max.in.flight.requests.per.connection] => ->(value) { value.to_i > 5 },
+          %i[retries message.send.max.retries] => ->(value) { value.to_i.zero? }, %i[queuing.strategy] => ->(value) { value != "fifo" }
         }.freeze
-        # Seconds that a producer without a broker takes to close, after it has dropped what it could not deliver.
-        CLOSE_GRACE_SECONDS = 0.5
+        CLOSE_GRACE_SECONDS = 0.5 # for closing without a broker, after what could not be delivered was dropped
         # How the names of the gems' threads begin that call back.
         CALLING_BACK = %w[waterdrop.poller# rdkafka.native_kafka#].freeze
         private_constant :SHARED, :DEFAULTS, :IDEMPOTENCE, :CONFLICTS, :CLOSE_GRACE_SECONDS, :CALLING_BACK
@@ -56,7 +49,6 @@ module Guildhall
 
           private
 
-          # @return [Exception] of the same class
           def explained(error)
             return error unless error.cause.is_a?(Rdkafka::RdkafkaError) && error.cause.code == :queue_full
 
@@ -71,7 +63,6 @@ module Guildhall
         class << self
           # Has to be called before the first Ractor. Zeitwerk, the autoloader of waterdrop, wraps `Kernel#require`, and so does
           # Ruby when it makes the first Ractor; if Ruby comes first, constants are not found any more.
-          # @return [Boolean] whether the gem is there
           def load
             require "waterdrop"
             true
@@ -108,7 +99,6 @@ module Guildhall
           end
 
           # @param topics [#call] returns the routes, whose serializers encode objects other than Strings
-          # @param logger [Logger] waterdrop makes it that of all clients
           # @raise [MissingDependencyError] without the gem waterdrop
           def create(config, topics, logger)
             raise MissingDependencyError, missing unless load
@@ -123,19 +113,16 @@ module Guildhall
               producer.reload_on_idempotent_fatal_error = true
               steps(config, topics).each { |step| producer.middleware.append(step) }
               producer.middleware.extend(Wire::Middleware)
-              # Also after a fork, or a fatal error.
-              producer.monitor.subscribe("producer.connected") { Broker::NativeClient.of(made.client) }
+              producer.monitor.subscribe("producer.connected") { Broker::NativeClient.of(made.client) } # also after a fork or a fatal error
             end
             made.extend(ExplainedErrors, Delaying::DelayedProducing)
           end
 
-          # @return [Array<#call>] what becomes of each message before it is sent
+          # What becomes of each message before it is sent.
           def steps(config, topics) = [*config.producer_middleware, Serializing.new(topics)]
 
           # Calls the block for a message of `produce_async` that is not delivered: its caller may not wait for it. A producer that is
           # closed before it could deliver reports that once, not for each message.
-          # @yieldparam error [Rdkafka::RdkafkaError]
-          # @yieldparam place [Hash{Symbol=>Object}] topic and partition
           def on_undelivered(producer)
             producer.monitor.subscribe("error.occurred") do |event|
               next if event[:type] != "librdkafka.dispatch_error" || event[:label] == Delivery::AWAITED
@@ -155,9 +142,7 @@ module Guildhall
           end
 
           # Delivers what was produced, and closes. Blocks until then, but drops what could not be delivered in time: waterdrop by itself
-          # would wait for minutes.
-          # @param deadline [Float] of the {Clock}
-          # @param abandoned [Array<Rdkafka::Producer::DeliveryHandle>] of messages that nobody waits for: they are dropped at once
+          # would wait for minutes. Messages that nobody waits for, the abandoned ones, are dropped at once.
           # @return [Boolean] whether everything else was delivered
           def close(producer, deadline, abandoned = [])
             drop(producer.client, deadline - CLOSE_GRACE_SECONDS, abandoned) if abandoned.any?(&:pending?)
@@ -169,20 +154,18 @@ module Guildhall
             false
           end
 
-          # @return [Boolean] whether the thread runs delivery callbacks: closing a producer waits for it
+          # The thread runs delivery callbacks: closing a producer waits for it.
           def calls_back?(thread) = thread.name.to_s.start_with?(*CALLING_BACK)
 
-          # @param settings [Hash{Symbol,String=>Object}] librdkafka's
-          # @return [Hash{Symbol=>Object}] those that any client needs
+          # Those that any client needs.
           def shared(settings)
             Config::Secrets.hide(settings.transform_keys(&:to_sym).select { |name, _| name.start_with?(*SHARED) })
           end
 
           # A consumer's settings mean nothing to a producer, and waterdrop would complain of them.
-          # @return [Hash{Symbol=>Object}] librdkafka's
           def settings(config)
             own = config.producer.transform_keys(&:to_sym)
-            conflict = CONFLICTS.any? { |name, refused| own.key?(name) && refused.call(own[name].to_s) }
+            conflict = CONFLICTS.any? { |names, refused| own.slice(*names).any? { |_, value| refused.call(value.to_s) } }
             defaults = {"client.id": config.client_id, **DEFAULTS, **(conflict ? {} : IDEMPOTENCE)}
             Config::Secrets.hide({**shared(config.kafka), **defaults, **own})
           end
@@ -207,9 +190,7 @@ module Guildhall
 
           def in_thread(&) = Thread.new(&).tap { |thread| thread.report_on_exception = false }
 
-          def installed?
-            Gem.loaded_specs.key?("waterdrop") || Gem::Specification.find_all_by_name("waterdrop").any? || load
-          end
+          def installed? = Gem.loaded_specs.key?("waterdrop") || Gem::Specification.find_all_by_name("waterdrop").any? || load
 
           def missing
             return "producing needs the gem waterdrop: add it to the Gemfile" unless Gem.loaded_specs.key?("waterdrop")

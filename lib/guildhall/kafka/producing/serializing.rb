@@ -6,14 +6,9 @@ module Guildhall
       # Makes bytes of payloads that are none, as the topic's route says: a step of waterdrop's middleware, so that every
       # way to produce takes it. Bytes (any String) and tombstones (nil) pass untouched.
       class Serializing
-        # @param topics [#call] returns the routes
-        def initialize(topics)
-          @topics = topics
-        end
+        def initialize(topics) = @topics = topics
 
-        # @return [Hash] the same message, or a copy with bytes for its payload
         # @raise [EncodeError] where no route says how
-        # @raise whatever the serializer raises
         def call(message)
           payload = message[:payload]
           return message if payload.nil? || payload.is_a?(String)

@@ -1,10 +1,8 @@
 # frozen_string_literal: true
 
-require "guildhall/clock"
 require_relative "../broker/native_client"
 require_relative "../delaying"
 require_relative "delivery"
-require_relative "wire"
 
 module Guildhall
   module Kafka
@@ -15,14 +13,11 @@ module Guildhall
       class TransactionalProducer
         include Delaying::DelayedProducing
 
-        # Seconds that a transaction may be open; librdkafka's default.
-        DEFAULT_TIMEOUT_SECONDS = 60
+        DEFAULT_TIMEOUT_MS = 60_000 # librdkafka's
         SLICE_MS = 500 # so that a thread that waits can be interrupted
         OFFSETS_MS = 5_000
         FLUSH_MS = 1_000
         RETRY_PAUSE_SECONDS = 0.1
-        # The part of waterdrop's configuration that {Delivery} reads.
-        Waiting = Struct.new(:max_wait_timeout)
         # librdkafka has one timer in a process for the retries of sending offsets: of two producers one would wait for ever.
         SENDING = Mutex.new
         # Extends the client: notes where the messages of a transaction go, because librdkafka's errors do not say it.
@@ -34,27 +29,21 @@ module Guildhall
             super
           end
         end
-        private_constant :Targets, :SENDING, :OFFSETS_MS, :DEFAULT_TIMEOUT_SECONDS, :SLICE_MS, :FLUSH_MS, :RETRY_PAUSE_SECONDS, :Waiting
+        private_constant :Targets, :SENDING, :OFFSETS_MS, :DEFAULT_TIMEOUT_MS, :SLICE_MS, :FLUSH_MS, :RETRY_PAUSE_SECONDS
 
-        # @return [Rdkafka::Producer, nil] nil until it is opened
-        attr_reader :client
-        # @return [Float] seconds that a transaction may be open: the broker aborts it then
-        attr_reader :timeout
+        # @return [Rdkafka::Producer, nil] nil until it is opened; and seconds that a transaction may be open: the broker aborts it then
+        attr_reader :client, :timeout
 
-        # @param settings [Hash{Symbol=>Object}] librdkafka's, with a transactional id
-        # @param steps [Array<#call>] as of {Producer.steps}
         def initialize(settings, steps)
           @settings = settings
           @steps = steps
-          timeout_ms = settings[:"transaction.timeout.ms"]
-          @timeout = timeout_ms ? Integer(timeout_ms) / 1000.0 : DEFAULT_TIMEOUT_SECONDS
+          @timeout = Integer(settings.fetch(:"transaction.timeout.ms", DEFAULT_TIMEOUT_MS)) / 1000.0
           @deadline = 0
           @refused = nil
         end
 
         # Connects, and ends the transaction that an earlier producer of this id has left open. Blocks until the brokers have done that.
         # @yieldreturn [Boolean] whether to give up, because the producer will not be used
-        # @raise [Rdkafka::RdkafkaError] also when no broker has answered for as long as a transaction may be open
         def open
           @client = Rdkafka::Config.new(@settings).producer.extend(Targets)
           @client.delivery_callback = ->(report) { @refused ||= report unless report.error.zero? || Broker::Errors.purged?(report.error) }
@@ -64,7 +53,6 @@ module Guildhall
           self
         end
 
-        # @raise [Rdkafka::RdkafkaError]
         def begin_transaction
           @client.begin_transaction
           @client.targets.clear
@@ -74,7 +62,6 @@ module Guildhall
 
         # Once a transaction has failed, librdkafka drops its messages, and later calls fail for that reason. librdkafka says why it has
         # failed when it is asked to begin another one; if messages were not delivered, the report of the first says more.
-        # @param error [Exception] with which a call has failed while a transaction is open
         # @return [Rdkafka::RdkafkaError, nil] why it cannot be committed; nil: not because of the brokers, as far as is known
         def failure(error)
           reason = open_failure || error
@@ -89,21 +76,17 @@ module Guildhall
         def targets = @client ? @client.targets.keys : []
 
         # Adds a consumer's offset to the transaction. Blocks for the brokers' answers.
-        # @param partition [Rdkafka::Consumer::Partition] with the offset of the next message to be consumed
         # @yieldreturn [Group::Client::GroupMetadata] who consumes it; called again for each try
-        # @raise [Rdkafka::RdkafkaError, Guildhall::TimeoutError]
         def send_offset(topic, partition)
           list = Rdkafka::Consumer::TopicPartitionList.new(topic => [partition])
           patiently { SENDING.synchronize { in_time { @client.send_offsets_to_transaction(yield, list, OFFSETS_MS) } } }
         end
 
-        # Blocks for the brokers' answers.
-        # @raise [Rdkafka::RdkafkaError] unless that can be aborted, it is not known whether it was committed
+        # Blocks for the brokers' answers. Where an error is raised that cannot be aborted, it is not known whether it was committed.
         def commit_transaction = patiently { @client.commit_transaction(SLICE_MS) }
 
         # Blocks for the brokers' answers. Sends what was produced first: the coordinator refuses to abort a transaction of which it
         # has not heard yet (librdkafka's issue 4849).
-        # @raise [Rdkafka::RdkafkaError]
         def abort_transaction
           @client.flush(FLUSH_MS)
           patiently { @client.abort_transaction(SLICE_MS) }
@@ -120,20 +103,15 @@ module Guildhall
           @client&.close
         end
 
-        # As waterdrop's, with `max_wait_timeout` alone (milliseconds).
-        def config = @config ||= Waiting.new((@timeout * 1000).ceil)
-
-        # As waterdrop's, with {#run} alone.
+        # As waterdrop's, with `max_wait_timeout` alone (milliseconds) and {#run} alone.
+        def config = self
         def middleware = self
+        def max_wait_timeout = (@timeout * 1000).ceil
 
         # @!visibility private
         def run(message) = @steps.reduce(Wire.thaw(message)) { |made, step| step.call(made) }
-
         def partition_count(topic) = @client.partition_count(topic.to_s)
-
-        # @raise [Guildhall::TimeoutError] when the queue stays full
         def produce_async(message) = enqueue(run(message))
-
         def produce_sync(message) = deliver(enqueue(run(message)))
 
         def produce_many_async(messages, run_middleware: true)
@@ -141,9 +119,7 @@ module Guildhall
           messages.map { |message| enqueue(message) }
         end
 
-        def produce_many_sync(messages, run_middleware: true)
-          produce_many_async(messages, run_middleware:).each { |handle| deliver(handle) }
-        end
+        def produce_many_sync(...) = produce_many_async(...).each { |handle| deliver(handle) }
 
         private
 
@@ -183,7 +159,7 @@ module Guildhall
           raise TimeoutError, "no broker has taken the offset of a transaction within transaction.timeout.ms"
         end
 
-        def deliver(handle) = Delivery.new(handle, config.max_wait_timeout).wait
+        def deliver(handle) = Delivery.wait(handle, max_wait_timeout)
 
         def enqueue(message)
           message = message.merge(topic: message[:topic].to_s, headers: Wire.headers(message[:headers]))

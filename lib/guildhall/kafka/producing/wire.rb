@@ -35,7 +35,6 @@ module Guildhall
         # Extends waterdrop's middleware.
         module Middleware
           def run(message) = Wire.pack(super(Wire.thaw(message)))
-
           def run_many(messages) = messages.map { |message| run(message) }
         end
 

@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require "guildhall/json"
-require "guildhall/option_rules"
 
 module Guildhall
   module Kafka
@@ -9,26 +8,11 @@ module Guildhall
       # The state of a schedule, as the records of its topic give it: of each task its last run, and whether it is enabled. The topic is
       # compacted: each key's last record is enough. All who read it get the same state.
       class State
-        # A due time of a task, and its outcome.
-        #
-        # @!attribute [r] id
-        #   @return [String] of the attempt: a process knows its own by it
-        # @!attribute [r] follows
-        #   @return [String, nil] the id of the attempt at the same due time that was cut off
-        # @!attribute [r] due
-        #   @return [Integer] seconds since 1970; in :added when the task was seen first
-        # @!attribute [r] state
-        #   @return [Symbol] :added, :running, :done, :failed, :skipped, or :released (claimed, but not begun)
-        # @!attribute [r] at
-        #   @return [Float] when that was, in seconds since 1970
-        # @!attribute [r] by
-        #   @return [String] the process
+        # A due time of a task, and its outcome. id: of the attempt, a process knows its own by it; follows: the id of the attempt at the
+        # same due time that was cut off; due: seconds since 1970, in :added when the task was seen first; state: :added, :running, :done,
+        # :failed, :skipped, or :released (claimed, but not begun); at: when that was, in seconds since 1970; by: the process.
         Run = Data.define(:id, :follows, :due, :state, :at, :by, :error) do
-          # @raise [Guildhall::ArgumentError]
-          def initialize(id:, due:, state:, at:, follows: nil, error: nil, **)
-            FIELDS.check!({id:, due:, state: state.to_s, at:}, owner: "run")
-            super(id:, due:, state: state.to_sym, at:, follows:, error:, **)
-          end
+          def initialize(state:, follows: nil, error: nil, **) = super(state: state.to_sym, follows:, error:, **)
 
           # Whether a process has claimed it and not finished it.
           def running? = state == :running
@@ -42,25 +26,12 @@ module Guildhall
           end
         end
         # Whether a task is enabled, and since when.
-        Switch = Data.define(:enabled, :at) do
-          # @raise [Guildhall::ArgumentError]
-          def initialize(enabled:, at:)
-            SWITCH_FIELDS.check!({enabled:, at:}, owner: "switch")
-            super
-          end
-        end
-        # Anybody may write into the topic: the fields of its records are checked.
-        TIME = OptionRules.kind("seconds since 1970", Numeric)
-        FIELDS = OptionRules.new(id: OptionRules.kind("a String", String), due: OptionRules.kind("an Integer", Integer),
-          state: OptionRules.one_of("added", "running", "done", "failed", "skipped", "released"), at: TIME)
-        SWITCH_FIELDS = OptionRules.new(enabled: OptionRules.boolean, at: TIME)
+        Switch = Data.define(:enabled, :at)
+        STATES = %w[added running done failed skipped released].freeze
         ENABLED = Switch.new(enabled: true, at: 0.0)
-        private_constant :TIME, :FIELDS, :SWITCH_FIELDS, :ENABLED
+        private_constant :STATES, :ENABLED
 
-        # @return [Array(String, String)] key and payload of the record
         def self.run_record(name, run) = ["run:#{name}", JSON.encode(run.to_h.compact)]
-
-        # @return [Array(String, String)] key and payload of the record
         def self.switch_record(name, enabled) = ["switch:#{name}", JSON.encode({enabled:, at: Time.now.to_f})]
 
         def initialize
@@ -81,18 +52,21 @@ module Guildhall
           fields = JSON.decode(message.raw_payload)
           return unless fields.is_a?(Hash)
 
-          fields = fields.transform_keys(&:to_sym)
-          return read_run(name, Run.new(**fields.slice(*Run.members))) if kind == "run"
-
-          @switches[name] = Switch.new(**fields.slice(*Switch.members))
-          nil
-        rescue DecodeError, ::ArgumentError
+          case [kind, fields.transform_keys(&:to_sym)] # anybody may write into the topic
+          in ["run", {id: String, due: Integer, state: String => state, at: Numeric, by: _} => fields] if STATES.include?(state)
+            run = Run.new(**fields.slice(*Run.members))
+            [name, @runs[name] = run] if run.after?(@runs[name])
+          in ["switch", {enabled: true | false => enabled, at: Numeric => at}]
+            @switches[name] = Switch.new(enabled:, at:)
+            nil
+          else nil
+          end
+        rescue DecodeError
           nil # not written by a schedule
         end
 
         # @return [Run, nil] the task's last one; nil: no process has run it yet
         def run(name) = @runs[name]
-
         def enabled?(name) = switch(name).enabled
 
         # A due time that passed while the task was disabled is not made up for.
@@ -102,16 +76,11 @@ module Guildhall
           [run.over? ? run.due : run.due - 1, switch(name).at].max
         end
 
-        # @return [Hash{String=>Run}] runs that were not finished
         def running = @runs.select { |_, run| run.running? }
 
         private
 
         def switch(name) = @switches.fetch(name, ENABLED)
-
-        def read_run(name, run)
-          [name, @runs[name] = run] if run.after?(@runs[name])
-        end
       end
     end
   end

@@ -21,14 +21,11 @@ module Guildhall
         STEPS = [60, 60, 24, 31, 12, 7].freeze
         private_constant :MISSED, :STEPS
 
-        attr_reader :name
         # @return [String] the cron expression as the routes have it
         attr_reader :expression
-        # @return [Symbol] :run_once or :skip
-        attr_reader :missed
+        attr_reader :name, :missed
 
-        # @return [Fugit::Cron, nil] nil: it cannot be understood, or is never due
-        # @raise [MissingDependencyError] without the gem fugit
+        # nil: it cannot be understood, or is never due.
         def self.cron(expression)
           SoftDependency.require!("fugit", gem: "fugit", purpose: "schedule")
           cron = expression.match?(/\A\s*[\d*]/) ? Fugit.parse_cron(expression) : Fugit.parse_cronish(expression)
@@ -56,7 +53,6 @@ module Guildhall
         def next_due(time) = @cron.next_time(Time.at(time)).to_i
 
         # Several due times that have passed count as one.
-        # @param since [Numeric] the due time that was considered last
         # @return [Integer, nil] the last due time; nil: none has come since
         def due(since, now)
           @cron.previous_time(Time.at(now.floor + 1)).to_i if next_due(since) <= now
@@ -69,17 +65,11 @@ module Guildhall
         def repeat? = @missed == :run_once
       end
 
-      # One task, for people.
-      #
-      # @!attribute [r] topic
-      #   @return [Routing::Topic] the schedule's
-      # @!attribute [r] run
-      #   @return [State::Run, nil] the last one; nil: none yet
+      # One task, for people. topic: the schedule's; run: the last one, nil: none yet.
       Status = Data.define(:task, :topic, :enabled, :run) do
-        # @return [Time, nil] nil: it is disabled
+        # nil: it is disabled.
         def next_due(now = Time.now) = enabled ? Time.at(task.next_due(now.to_f)) : nil
 
-        # @return [Time, nil] the last due time
         def last_due = run && run.state != :added ? Time.at(run.due) : nil
       end
     end

@@ -100,8 +100,9 @@ module Guildhall
 
         def write(name, run, wait: false)
           key, payload = State.run_record(name, run)
-          delivery = Producing::Delivery.start(producer, {topic: topic_name, partition: 0, key:, payload:}, awaited: wait)
-          delivery.wait if wait
+          message = {topic: topic_name, partition: 0, key:, payload:}
+          handle = Producing::Delivery.explained { Producing::Delivery.produce(producer.client, message, awaited: wait) }
+          Producing::Delivery.wait(handle, producer.config.max_wait_timeout) if wait
         rescue StandardError => error
           application.error(error, "schedule", group: topic.group, task: name)
         end

@@ -10,9 +10,7 @@ module Guildhall
       # The tasks of an application's routes, for people: what has become of them, and what can be done with them by hand. Whether the
       # application runs does not matter. Any thread of the main Ractor.
       class Tasks
-        def initialize(application)
-          @application = application
-        end
+        def initialize(application) = @application = application
 
         # All tasks of the routes, and what became of them. Blocks for the brokers' answers.
         # @return [Array<Status>]

@@ -10,25 +10,20 @@ class KafkaOffsetReportsTest < GuildhallTest
   Client = Struct.new(:begin_offset_known) do
     def begin_offset(_topic, _partition) = begin_offset_known
   end
-  Application = Struct.new(:events) do
-    def publish(name, **payload) = events << [name, payload]
-  end
 
-  # @return [Array] events where the next message was expected at an offset, and came with another
-  def events(expected, offset, first)
-    application = Application.new([])
-    Guildhall::Kafka::Broker::OffsetReports.new(application, "g").read(Client.new(first), Partition.new("t", 2, expected), Record.new(offset))
-    application.events
+  # @return [Hash, nil] of an event, where the next message was expected at an offset, and came with another
+  def gap(expected, offset, first)
+    Guildhall::Kafka::Broker::OffsetReports.gap(Client.new(first), Partition.new("t", 2, expected), Record.new(offset))
   end
 
   def test_a_gap_is_reported_where_its_messages_were_deleted
-    assert_equal [["offsets.reset", {group: "g", topic: "t", partitions: {2 => [10, 50]}}]], events(10, 50, 50)
-    assert_equal [["offsets.reset", {group: "g", topic: "t", partitions: {2 => [10, 90]}}]], events(10, 90, 50), "read on at the end"
-    assert_empty events(10, 12, 0), "marks of transactions"
-    assert_empty events(10, 12, 10)
-    assert_empty events(10, 10, 50), "what was fetched before"
-    assert_empty events(10, 50, nil), "librdkafka does not know"
-    assert_empty events(nil, 50, 50), "the first batch"
+    assert_equal({topic: "t", partitions: {2 => [10, 50]}}, gap(10, 50, 50))
+    assert_equal({topic: "t", partitions: {2 => [10, 90]}}, gap(10, 90, 50), "read on at the end")
+    assert_nil gap(10, 12, 0), "marks of transactions"
+    assert_nil gap(10, 12, 10)
+    assert_nil gap(10, 10, 50), "what was fetched before"
+    assert_nil gap(10, 50, nil), "librdkafka does not know"
+    assert_nil gap(nil, 50, 50), "the first batch"
   end
 end
 
@@ -55,7 +50,7 @@ class KafkaOffsetReportsAtTheStartTest < GuildhallTest
     Guildhall::Kafka::Broker::Session.open(settings) { |session| committed.each { |number, offset| session.commit("orders", number, offset) } }
     client = Guildhall::Kafka::Group::Client.new(settings, Nobody.new)
     pairs = [["orders", 0], ["orders", 1], ["orders", 2]]
-    Guildhall::Kafka::Broker::OffsetReports.new(nil, "g").start_events(client, settings, pairs, seeking, &)
+    Guildhall::Kafka::Broker::OffsetReports.at_start(client, settings, pairs, seeking, &)
   ensure
     client&.close(timeout: 10)
   end

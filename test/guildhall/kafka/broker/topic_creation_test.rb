@@ -136,15 +136,16 @@ class KafkaTopicCreationTest < GuildhallTest
     admin = Admin.new([29, 29, nil], created)
     creation = Guildhall::Kafka::Broker::TopicCreation.new({}, application("127.0.0.1:1").validate!, pauses: Guildhall::GrowingPauses.new(0.01, 0.02)) { |*error| errors << error }
     creation.define_singleton_method(:run) { @refused = create(admin, {"again.1" => [1]}) }
-    creation.start(Client.new(created)) { true }
+    creation.start { true }
+    assert_predicate creation, :refused?
+    creation.try_again(Client.new(created))
+    refute_predicate creation, :refused?
     assert_equal ["again.1", :all], [created.pop(timeout: 30), created.pop(timeout: 30)]
     assert_equal 2, errors.size
     error, name = errors.pop
     assert_equal "again.1", name
     assert_instance_of Guildhall::Kafka::AuthorizationError, error
     assert_match(/\ATOPIC_AUTHORIZATION_FAILED: topic again\.1 was not created: not allowed; grant/, error.message)
-  ensure
-    creation&.stop
   end
 
   def test_an_error_does_not_end_the_tries
@@ -153,20 +154,9 @@ class KafkaTopicCreationTest < GuildhallTest
     creation = Guildhall::Kafka::Broker::TopicCreation.new({}, application("127.0.0.1:1").validate!, pauses: Guildhall::GrowingPauses.new(0.01, 0.02)) { |*error| errors << error }
     tries = [-> { ["again.1"] }, -> { raise Rdkafka::ClosedInnerError }, -> { raise NotImplementedError, "no" }, -> { [] }]
     creation.define_singleton_method(:run) { (@refused = tries.shift.call) && true }
-    creation.start(Client.new(created)) { true }
+    creation.start { true }
+    creation.try_again(Client.new(created))
     assert_equal :all, created.pop(timeout: 30)
     assert_equal([[Rdkafka::ClosedInnerError, "again.1"], [NotImplementedError, "again.1"]], Array.new(2) { errors.pop.then { |error, name| [error.class, name] } })
-  ensure
-    creation&.stop
-  end
-
-  def test_a_creation_that_goes_on_trying_can_be_stopped
-    creation = Guildhall::Kafka::Broker::TopicCreation.new({}, application("127.0.0.1:1").validate!) { nil }
-    creation.define_singleton_method(:run) { @refused = ["again.1"] }
-    creation.start(nil) { true }
-    thread = creation.instance_variable_get(:@thread)
-    assert_predicate thread, :alive?
-    creation.stop
-    refute_predicate thread, :alive?
   end
 end

@@ -15,27 +15,22 @@ class KafkaTopicDiscoveryTest < GuildhallTest
     end
   end
 
-  def test_it_asks_again_after_an_error_and_stop_raises_nothing
-    errors = Thread::Queue.new
-    found = Thread::Queue.new
-    client = Client.new([[], Rdkafka::ClosedInnerError.new, NotImplementedError.new("no")])
-    discovery = Guildhall::Kafka::Broker::TopicDiscovery.new(client, {"topic.metadata.refresh.interval.ms": 10}, on_error: ->(error) { errors << error }) { true }
-    assert_empty discovery.find
-    discovery.start { |names| found << names }
-    assert_equal ["orders.1"], found.pop(timeout: 30)
-    assert_equal [Rdkafka::ClosedInnerError, NotImplementedError], Array.new(2) { errors.pop.class }
-  ensure
-    discovery&.stop
+  def discovery(*answers)
+    Guildhall::Kafka::Broker::TopicDiscovery.new(Client.new(answers), {"topic.metadata.refresh.interval.ms": 10}) { |name| name != "no" }
   end
 
-  def test_a_stop_does_not_wait_for_an_answer
-    asked = Thread::Queue.new
-    never = Thread::Queue.new
-    client = Client.new([[], -> { (asked << true) && never.pop }])
-    discovery = Guildhall::Kafka::Broker::TopicDiscovery.new(client, {"topic.metadata.refresh.interval.ms": 10}, on_error: ->(error) { raise error }) { true }
+  def test_it_finds_others_and_asks_again_after_an_error
+    discovery = discovery(["no"], Rdkafka::ClosedInnerError.new, ["no"])
     assert_empty discovery.find
-    discovery.start { flunk }
-    assert asked.pop(timeout: 30)
-    assert discovery.stop
+    assert_raises(Rdkafka::ClosedInnerError) { discovery.find_others }
+    assert_nil discovery.find_others
+    assert_equal ["orders.1"], discovery.find_others
+    assert_nil discovery.find_others
+  end
+
+  def test_where_no_broker_has_answered_the_topics_that_are_found_then_are_others
+    discovery = discovery(-> {}, %w[no b a])
+    assert_empty discovery.find
+    assert_equal %w[a b], discovery.find_others
   end
 end

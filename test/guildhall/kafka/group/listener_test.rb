@@ -73,6 +73,27 @@ class KafkaListenerTest < GuildhallTest
     assert_nil listener.client
   end
 
+  # As a question for topics, which no broker answers.
+  def test_a_stop_does_not_wait_for_threads_that_ask_brokers
+    start
+    asking = listener.send(:in_background, "topics") { sleep }.last
+    assert listener.include?(asking)
+    assert @application.stop(timeout: 20)
+    refute_predicate asking, :alive?
+  end
+
+  def test_a_client_that_the_group_has_dropped_is_not_waited_for_long
+    start
+    timeouts = Thread::Queue.new
+    one = listener
+    one.client.define_singleton_method(:close) { |timeout:| super(timeout:).tap { timeouts << timeout } }
+    one.client.define_singleton_method(:commit_overdue?) { |_| true }
+    one.request { one.partitions_revoked([["t", 0]], lost: true) }
+    one.request { one.send(:rejoin_group_if_stuck) }
+    assert_equal 3, timeouts.pop(timeout: LIMIT)
+    assert_match(/commit still pending/, @errors.pop(timeout: LIMIT).last.message)
+  end
+
   def test_a_subscriber_that_ends_the_thread_is_reported_and_the_thread_replaced
     exits = [true]
     @application.instrumentation.subscribe("rebalance.partitions_assigned") { Thread.exit if exits.shift }

@@ -84,8 +84,8 @@ class KafkaWireTest < GuildhallTest
   end
 
   def test_a_consumed_message_is_sent_on_as_it_was
-    delivery = Guildhall::Kafka::Producing::Delivery.start(producer, {topic: "out", payload: "1", key: "", headers: HEADERS})
-    delivery.wait
+    handle = Guildhall::Kafka::Producing::Delivery.produce(producer.client, {topic: "out", payload: "1", key: "", headers: HEADERS})
+    Guildhall::Kafka::Producing::Delivery.wait(handle, 60_000)
     assert_equal [["", HEADERS]], read("out").map { |message| [message.key, message.headers] }
   end
 
