@@ -38,11 +38,7 @@ module Guildhall
           builder = GroupBuilder.new(group, problems)
           before = problems.to_a
           @blocks.each { |block| evaluate(block, builder) }
-          topics = builder.complete.topics.map do |topic|
-            next topic if topic.assigned # a topic that is read without a group has one reader
-
-            topic.with(multiplexing: builder.multiplexed.fetch(topic.group, Multiplexing::NONE))
-          end
+          topics = builder.build
           problems.add(nothing_routed) if topics.empty? && problems.to_a == before
           unused = builder.multiplexed.keys - topics.select { |topic| topic.consumed? && !topic.assigned }.map(&:group)
           problems.add(*unused.map { |group| "group #{group}: multiplexing: no topic is consumed by this group" })

@@ -38,8 +38,6 @@ module Guildhall
         end
         include Generated
 
-        def self.internal_names = [:build]
-
         # @param name [String, Symbol, Regexp] of the topic, or that names match
         def initialize(name, group, problems)
           @name = name.is_a?(Symbol) ? name.to_s : name
