@@ -13,13 +13,12 @@ module Guildhall
         DEFAULT_PORT = 9092
         private_constant :SECURITY, :DEFAULT_PORT
 
-        def initialize(config)
-          @config = config
-          @process_number = nil
-        end
-
         # @return [Integer, nil] which of several processes this is that have the same settings; nil: there is one
         attr_accessor :process_number
+
+        def initialize(config)
+          @config = config
+        end
 
         # @return [Array<Array<Routing::Topic>>] those together that one client can read
         def together(topics)
@@ -29,7 +28,6 @@ module Guildhall
         end
 
         # @param broker [String] host and port
-        # @param topics [Array<Routing::Topic>] what is routed
         # @return [Hash{Symbol=>Object}, nil] security settings of the clients that have it among their bootstrap.servers; nil: none has, as
         #   where somebody else's client connects to it, or they differ
         def connecting_to(broker, topics)

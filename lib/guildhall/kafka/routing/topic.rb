@@ -267,9 +267,6 @@ module Guildhall
           codec if codec.respond_to?(:encode)
         end
 
-        # @return [Boolean] whether a deserializer may leave messages out
-        def filtering? = deserializer.is_a?(Guildhall::Pipeline)
-
         def to_s = pattern? ? name.inspect : name
 
         # @return [Array<String>] notes of `guildhall routes` on settings that differ from the default
