@@ -99,17 +99,12 @@ module Guildhall
       private_constant :RULES
 
       attr_reader(*(settings.names - [:group_id]))
-      attr_writer(*(settings.names - [:logger]))
+      attr_writer(*settings.names)
 
       def initialize
-        self.class.settings.each { |setting| instance_variable_set(:"@#{setting.name}", setting.default.dup) }
-        @logger_given = false
-      end
-
-      # (see #logger)
-      def logger=(logger)
-        @logger = logger
-        @logger_given = true
+        self.class.settings.each do |setting|
+          instance_variable_set(:"@#{setting.name}", setting.default.dup) unless setting.name == :logger # see {#logger_given?}
+        end
       end
 
       # Noted, to be reported with all that is wrong.
@@ -120,7 +115,7 @@ module Guildhall
       end
 
       # @return [Boolean] whether {#logger} was set, if only to nil
-      def logger_given? = @logger_given
+      def logger_given? = instance_variable_defined?(:@logger)
 
       # (see #group_id=)
       def group_id

@@ -11,18 +11,11 @@ module Guildhall
     # delay topic, or to its own topic when its time has come.
     module Delaying
       # The delay topics of a group. In each topic messages wait equally long, so that the first one is always due next; a message goes
-      # from topic to topic until its time has come. Shareable.
+      # from topic to topic until its time has come. delays: seconds, ascending; serves: topics whose delayed messages wait here, so that a
+      # process that consumes one of them consumes these, too. Shareable.
       DelayTopics = Data.define(:prefix, :delays, :serves) do
-        # @!attribute [r] prefix
-        #   @return [String] how the topics' names begin
-        # @!attribute [r] delays
-        #   @return [Array<Numeric>] seconds, ascending
-        # @!attribute [r] serves
-        #   @return [Array<String>] topics whose delayed messages wait here: a process that consumes one of them consumes these, too
-
         def initialize(serves: [].freeze, **) = super
 
-        # @param delay [Numeric] one of {#delays}
         def name(delay) = "#{prefix}.#{delay}"
 
         # The topic for messages that cannot be sent on.
@@ -115,7 +108,6 @@ module Guildhall
 
       # The filter of a delay topic: a message waits for the topic's time, or less where it is due before.
       class DueFilter
-        # @param seconds [Numeric] of the topic
         def initialize(seconds:)
           @seconds = seconds
         end
@@ -134,9 +126,7 @@ module Guildhall
       # here once the broker has it there, so that none is lost; after a crash some may be sent twice.
       class Forwarder < Consumer
         # For a message in a delay topic that does not say where it goes.
-        class UnaddressedError < StandardError
-          include Error
-        end
+        class UnaddressedError < OwnError; end
 
         def consume
           now = Time.now.to_f

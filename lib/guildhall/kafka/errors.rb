@@ -6,10 +6,14 @@ require_relative "broker/errors"
 
 module Guildhall
   module Kafka
-    # The application cannot do this in the state it is in: it has been started before, or still runs.
-    class ApplicationStateError < StandardError
+    # Errors of the framework's that no class of Ruby's fits.
+    class OwnError < StandardError
       include Error
     end
+    private_constant :OwnError
+
+    # The application cannot do this in the state it is in: it has been started before, or still runs.
+    class ApplicationStateError < OwnError; end
 
     # The topic that a message could not be sent to, and the reason.
     module NotSent
@@ -45,26 +49,19 @@ module Guildhall
     end
 
     # A command of the command line was refused by Kafka.
-    class CommandError < StandardError
-      include Error
-    end
+    class CommandError < OwnError; end
 
     # A message could not be sent to the dead letter topic, or to a retry topic. It is sent again, without another call of its
     # consumer; its partition (with `ordering :key`: its key) waits until that has worked.
-    class DeadLetterError < StandardError
+    class DeadLetterError < OwnError
       include NotSent
-      include Error
     end
 
     # The embedded broker refused.
-    class EmbeddedBrokerError < StandardError
-      include Error
-    end
+    class EmbeddedBrokerError < OwnError; end
 
     # librdkafka lacks a function that this version needs, or did not answer as it should.
-    class LibrdkafkaError < StandardError
-      include Error
-    end
+    class LibrdkafkaError < OwnError; end
 
     # The producer's queue stays full: waterdrop's own error has this, too, so that either is rescued.
     module QueueFullError
@@ -72,29 +69,20 @@ module Guildhall
     end
 
     # An object of `config.middleware` has not yielded, or more than once: see {Config#middleware}.
-    class MiddlewareError < StandardError
-      include Error
-    end
+    class MiddlewareError < OwnError; end
 
     # A dead letter could not be replayed.
-    class ReplayError < StandardError
-      include Error
-    end
+    class ReplayError < OwnError; end
 
     # A seek was not done, because the partition was given up before.
-    class SeekError < StandardError
-      include Error
-    end
+    class SeekError < OwnError; end
 
     # The strategy of a dead letter queue has answered something that it may not.
-    class StrategyError < StandardError
-      include Error
-    end
+    class StrategyError < OwnError; end
 
     # For consumers that decode messages themselves: raise it for one whose bytes are wrong. With `dispatch_undecodable: true` the message
     # is dead-lettered at once, like one whose payload the route's deserializer refuses.
-    class UndecodableMessageError < DecodeError
-    end
+    class UndecodableMessageError < DecodeError; end
 
     # The brokers have no such topic.
     class UnknownTopicError < Guildhall::ArgumentError
@@ -112,30 +100,20 @@ module Guildhall
     end
 
     # With manual offset management: a consumer fails while messages of earlier batches are not marked.
-    class UnmarkedError < StandardError
-      include Error
-    end
+    class UnmarkedError < OwnError; end
 
     # A transaction could not be committed, for a reason that says nothing about its messages: a broker that does not answer, another
     # owner of the partition, a topic that is missing or may not be written to. They are consumed again.
-    class TransactionError < StandardError
-      include Error
-    end
+    class TransactionError < OwnError; end
 
     # The block of a transaction was left by return, break or throw.
-    class TransactionExitError < StandardError
-      include Error
-    end
+    class TransactionExitError < OwnError; end
 
     # A partition is stalled, and only rejoining the group recovers it.
-    class StalledPartitionError < StandardError
-      include Error
-    end
+    class StalledPartitionError < OwnError; end
 
     # An error of Kafka's or librdkafka's, with what to do about it: {Broker::Errors} has the list.
-    class KafkaError < StandardError
-      include Error
-
+    class KafkaError < OwnError
       # @return [Integer] librdkafka's number
       attr_reader :code
       # @return [String] librdkafka's name, such as "_ALL_BROKERS_DOWN"
@@ -166,8 +144,7 @@ module Guildhall
     end
 
     # The user may not do this: the message names the right to grant.
-    class AuthorizationError < KafkaError
-    end
+    class AuthorizationError < KafkaError; end
 
     # No broker has answered in time.
     class UnreachableError < KafkaError
