@@ -230,7 +230,6 @@ module Guildhall
       def started? = %i[starting running].include?(@state)
 
       def failed = @on_failure.each { |block| ErrorBoundary.run(->(raised) { error(raised, "on_failure") }) { block.call } }
-
       def consumer_class(declared) = @reloading ? @reloading.call(declared) : declared
 
       # In a process of a {Swarm}, before the start.
@@ -260,9 +259,7 @@ module Guildhall
 
       # What needs locks is reached through these.
       def runtime = SignalTrap.refuse! || @runtime
-
       def queries = SignalTrap.refuse! || @queries
-
       def tasks = SignalTrap.refuse! || @tasks
 
       def new_runtime(topics) = Runtime.new(self, topics, @routed, **@numbers)

@@ -16,7 +16,6 @@ module Guildhall
       extend Settings::Declared
       include OptionRules::Assigned
 
-      # @param expected [String] with its article
       # @param missing [Hash{Symbol=>Object}] the values of keys that are not there
       def self.hash_of(expected, missing, **rules)
         Ractor.make_shareable(missing)
@@ -122,7 +121,6 @@ module Guildhall
         @group_id || (@kafka.is_a?(Hash) && (@kafka[:"group.id"] || @kafka["group.id"])) || "guildhall"
       end
 
-      # @return [Hash{Symbol=>Object}] {#kafka}, whichever names it was given
       def librdkafka = @kafka.transform_keys(&:to_sym)
 
       # @return [Boolean] whether messages of errors are shown in full: see {#error_reports}
@@ -136,7 +134,6 @@ module Guildhall
         LibrdkafkaSettings.validate(@producer, problems, "producer") if @producer.is_a?(Hash)
       end
 
-      # @raise [ConfigurationError] listing every error
       def validate!
         problems = Problems.new
         validate(problems)
@@ -180,7 +177,6 @@ module Guildhall
 
         def to_a = @messages.dup
 
-        # @raise [ConfigurationError] listing all problems, if there are any
         def raise!
           return if @messages.empty?
 

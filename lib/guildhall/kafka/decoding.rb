@@ -35,7 +35,6 @@ module Guildhall
       attr_reader :reason
 
       # @param runners [Runtime::Runners, nil] prepare batches that need it; nil: the thread that reads a payload does
-      # @param report [#call] takes what preparing a batch has raised
       # @yieldreturn [Guildhall::Pool] asked for only where there is work for it
       # @raise [ConfigurationError] where workers cannot run what the route wants them to run
       def initialize(topic, runners = nil, report: :itself.to_proc, &pool)
@@ -64,11 +63,7 @@ module Guildhall
 
       # Whether the route has a pipeline that workers cannot run.
       def refused? = @refused == true && @pipeline
-
-      # @return [Symbol, nil] what a pipeline calls the decoding
       def stage = (@task.names.first if @pipeline)
-
-      # @return [Codec, nil] what the reader is to decode with
       def codec = (@native if @place == :in_reader)
 
       # Whether payloads may be left out.

@@ -15,13 +15,11 @@ module Guildhall
       # process that consumes one of them consumes these, too. Shareable.
       DelayTopics = Data.define(:prefix, :delays, :serves) do
         def initialize(serves: [].freeze, **) = super
-
         def name(delay) = "#{prefix}.#{delay}"
 
         # The topic for messages that cannot be sent on.
         def dead_letters = "#{prefix}.dead"
 
-        # @param seconds [Numeric] that a message has to wait
         # @return [String] the topic that it waits in next
         def topic(seconds) = name(delays.reverse_each.find { |delay| delay <= seconds } || delays.first)
       end
@@ -35,7 +33,6 @@ module Guildhall
         PARTITION = "delay_partition"
         private_constant :DUE, :TOPIC, :PARTITION
 
-        # @param due [Numeric] seconds since 1970
         # @param partition [Integer, nil] nil: the partitioner decides
         def self.for(due, topic, partition)
           {DUE => (due * 1000).round.to_s, TOPIC => topic, **(partition ? {PARTITION => partition.to_s} : {})}
@@ -53,7 +50,6 @@ module Guildhall
           topic && {topic:, partition: Digits.integer(message.raw_headers[PARTITION])}
         end
 
-        # @return [Hash{String=>Object}] the message's own headers
         def self.without(message) = message.raw_headers.except(DUE, TOPIC, PARTITION)
       end
 
@@ -67,7 +63,6 @@ module Guildhall
         private_constant :SECONDS, :RULES
 
         # @!visibility private
-        # @return [String, Boolean] as {OptionRules::Rule}
         def self.problem(time)
           return time.respond_to?(:to_time) && time.respond_to?(:to_f) && !time.is_a?(String) unless time.is_a?(Numeric)
           return false unless time.real? && time.to_f.finite?
@@ -78,7 +73,6 @@ module Guildhall
         end
 
         # @!visibility private
-        # @param delay_topics [#call] returns the {DelayTopics} of the routes, or nil
         attr_writer :delay_topics
 
         # Produces a message that reaches its topic at a given time, by way of the delay topics of the routes. Blocks until a broker has it.
@@ -138,7 +132,6 @@ module Guildhall
 
         private
 
-        # @return [Hash{Symbol=>Object}, UnaddressedError] as it is produced
         def forwarded(message, now)
           content = {payload: message.raw_payload, key: message.raw_key}
           left = (DelayHeaders.due(message) || 0) - now

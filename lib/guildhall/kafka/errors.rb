@@ -86,7 +86,6 @@ module Guildhall
 
     # The brokers have no such topic.
     class UnknownTopicError < Guildhall::ArgumentError
-      # @param names [Array<String>] those that there are
       def initialize(name, names)
         @suggestion = Suggestion.for(name, names)
         super("there is no topic #{name}#{@suggestion}")
@@ -124,7 +123,6 @@ module Guildhall
         new(read.code, read.name, Broker::Errors.explain(read.name, "#{place}#{read.message}"))
       end
 
-      # @param code [Integer] librdkafka's
       # @param text [String, nil] what was asked for, and what the answer was; nil: as librdkafka describes the code
       # @return [KafkaError] of the class that says whether a right is missing
       def self.of(code, text = nil)
@@ -148,8 +146,6 @@ module Guildhall
 
     # No broker has answered in time.
     class UnreachableError < KafkaError
-      # @param settings [Hash{Symbol=>Object}] librdkafka's
-      # @param detail [String] what was asked for
       # @return [UnreachableError] naming the brokers: librdkafka says what failed, and not where
       def self.at(settings, code, detail)
         text = "Kafka at #{servers(settings)} does not answer (#{detail}): #{Broker::Errors.advice(:transport)}"

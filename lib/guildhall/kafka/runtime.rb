@@ -41,9 +41,7 @@ module Guildhall
       def_delegators :@application, :config, :publish, :listening?, :error, :producer, :transactional_producer, :abandon,
         :consumer_class, :client_settings, :reachability
 
-      # @param topics [Array<Routing::Topic>] that it consumes
       # @param routed [Array<Routing::Topic>] all that are routed
-      # @param max_messages_in_flight [Integer, nil] as for {Backpressure#initialize}
       def initialize(application, topics, routed, tick_interval: TICK_SECONDS, lag_interval: LAG_SECONDS,
                      stall_timeout: Watchdog::STALL_SECONDS, max_messages_in_flight: nil)
         @application = application
@@ -105,7 +103,6 @@ module Guildhall
 
       # Finishes the work in progress, commits, leaves the groups. Blocks. The listeners get most of the time: what is left of it is for
       # closing.
-      # @param deadline [Float] of the {Clock}
       # @return [Boolean] whether all work in progress was finished, and the brokers have answered
       def stop(deadline)
         @stopping = true
@@ -133,10 +130,7 @@ module Guildhall
       end
 
       def listeners = @members.flat_map(&:listeners)
-
-      # @return [Array<Partition>] those that are assigned now
       def partitions = listeners.flat_map(&:partitions)
-
       def decoding(topic) = @decodings.fetch(topic)
 
       # Starts no new work until {#resume}; what is in work is finished, and the membership in the groups goes on.
@@ -144,11 +138,9 @@ module Guildhall
 
       # Takes {#quiet} back.
       def resume = switch_quiet(false, "app.resumed")
-
       def quiet? = @quiet
 
       # Runs a block that waits for a broker, or may hang, and must not hold up the caller, in a thread of its own; {#stop} waits for it.
-      # @return [Thread]
       def in_background(&)
         @lock.synchronize do # until it is known that the thread is one of ours, {#include?} waits
           thread = Thread.new { ErrorBoundary.contain(->(raised) { error(raised, "background") }, &) }
@@ -173,7 +165,6 @@ module Guildhall
       end
 
       # Several routes of a group take the same topic: that is reported once.
-      # @param routes [Routing::GroupRoutes]
       def report_overlap(routes, name)
         chosen, *others = routes.candidates(name)
         return if others.empty? || !@lock.synchronize { @overlaps.add?([routes.group, name]) }
@@ -194,8 +185,6 @@ module Guildhall
       end
 
       def background = @lock.synchronize { @background }
-
-      # @return [Boolean] whether all have ended
       def wait_background(deadline) = background.map { |thread| thread.join(Clock.left(deadline)) }.all?
 
       def advise_of_decoding

@@ -27,7 +27,6 @@ module Guildhall
           end.values
         end
 
-        # @param broker [String] host and port
         # @return [Hash{Symbol=>Object}, nil] security settings of the clients that have it among their bootstrap.servers; nil: none has, as
         #   where somebody else's client connects to it, or they differ
         def connecting_to(broker, topics)
@@ -41,7 +40,6 @@ module Guildhall
         # Several clients of one group are as many members, of which each needs a name of its own where they have names.
         # @param topic [Routing::Topic] one of the client's
         # @param number [Integer] which it is of the clients of this group
-        # @return [Hash{Symbol=>Object}] librdkafka's
         def settings(topic, number = 1)
           settings = Config::LibrdkafkaSettings::DEFAULTS.merge(@config.librdkafka, topic.kafka)
           settings[:"auto.offset.reset"] = topic.initial_offset if topic.initial_offset

@@ -8,7 +8,6 @@ module Guildhall
     class Application
       # The producers of an application, whether it consumes or not. Any thread.
       class Producers
-        # @param log [Logging::Log] has the log of librdkafka
         def initialize(application, log)
           @application = application
           @log = log
@@ -27,7 +26,6 @@ module Guildhall
         end
 
         # @param id [String] the transactional id
-        # @return [Producing::TransactionalProducer] which has to be opened
         def transactional(id)
           settings = {**Producing::Producer.settings(config), "transactional.id": id}
           steps = Producing::Producer.steps(config, routes.method(:latest_topics))
@@ -36,11 +34,7 @@ module Guildhall
 
         # Nobody waits any more for a message that was produced and not confirmed: {#close} does not either.
         def abandon(handle) = @lock.synchronize { @abandoned[handle] = true }
-
-        # @return [Integer] messages that wait in the producer for a broker
         def queue_size = opened&.queue_size || 0
-
-        # @return [Boolean] whether there is a producer to close
         def open? = !opened.nil?
 
         # @return [Boolean] whether what was produced has been delivered
@@ -66,7 +60,6 @@ module Guildhall
         end
 
         def routes = @application.routes
-
         def opened = @lock.synchronize { @producer if @pid == Process.pid }
 
         def create
@@ -83,7 +76,6 @@ module Guildhall
         end
 
         def with_delay_topics(producer) = producer.tap { producer.delay_topics = routes.method(:delay_topics) }
-
         def report(error, **place) = @application.error(error, "producer", **place)
       end
     end

@@ -19,7 +19,6 @@ module Guildhall
         )
         private_constant :RULES
 
-        # @param clients [Clients] with whose settings the brokers are asked
         def initialize(application, clients)
           @application = application
           @clients = clients
@@ -90,7 +89,6 @@ module Guildhall
 
         private
 
-        # @param having [Symbol] only topics whose routes say that
         def ask(groups, topics, having = :itself)
           @application.open_log
           chosen = Routing::RouteSelection.new(groups:, topics:).choose(@application.validate!).reject(&:assigned).select(&having)

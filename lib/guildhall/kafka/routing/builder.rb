@@ -17,7 +17,6 @@ module Guildhall
           ancestors.take_while { |one| one != Builder }.flat_map { |one| one.public_instance_methods(false) }.uniq - INTERNAL
         end
 
-        # @param problems [Config::Problems]
         # @param place [String] where in the routes the block is; messages begin with it
         def initialize(problems, place)
           @problems = problems
@@ -57,14 +56,12 @@ module Guildhall
           self.class.callable_names.include?(name) && method(name).source_location.first == place.path
         end
 
-        # @return [nil]
         def report(text)
           @problems.add("#{@place}: #{text}")
           nil
         end
 
         # Notes keywords that a method does not have.
-        # @return [Hash] the others
         def known(method, given, names)
           unknown = given.except(*names)
           unknown.each_key { |name| report("#{method}: #{OptionRules.unknown("keyword #{name}", name, names)}") }

@@ -16,7 +16,6 @@ module Guildhall
           @topics = topics
         end
 
-        # @return [Array<String>] everything that is wrong
         def errors = duplicates + shared_prefixes + name_clashes + tasks_of_one_name + cycle_errors
 
         # Routes whose dead letters come back to them, directly or by way of other routes: a message that always fails would

@@ -31,7 +31,6 @@ module Guildhall
         def multiplexed = @notes.multiplexed
 
         # After all blocks. Adds delay topics for messages that need them, unless the routes have some, or want none.
-        # @return [Array<Topic>]
         def build
           topics = @notes.topics
           group = (@notes.delayed.keys - @notes.undelayed).first unless @notes.undelayed.include?(nil)
@@ -147,7 +146,6 @@ module Guildhall
 
       # The block of `schedule do … end`: its tasks.
       class ScheduleBuilder < Builder
-        # @param topic [String] the schedule's
         def initialize(topic, group, problems)
           super(problems, "schedule of group #{group}")
           @topic = topic

@@ -22,7 +22,6 @@ module Guildhall
           @latest_topics = nil
         end
 
-        # @raise [ConfigurationError] in a block of these routes
         def draw(&block)
           refuse_in_block("draws more routes")
           @blocks << block
@@ -30,7 +29,6 @@ module Guildhall
         end
 
         # Evaluates the blocks again: each time the application's code runs.
-        # @raise [ConfigurationError] in a block of these routes
         def topics(problems = Config::Problems.new)
           refuse_in_block("asks for the routes, as validate!, lag and produce_later do")
           group = @config.group_id
@@ -52,12 +50,7 @@ module Guildhall
 
         # @return [Delaying::DelayTopics, nil] those that messages of `produce_later` wait in; nil: the routes have none
         def delay_topics = latest_topics.filter_map(&:delay_topics).first
-
-        # @return [String] a table for people
         def to_s = table(topics)
-
-        # @param decodings [Hash{Topic=>Decoding}] how their payloads are decoded
-        # @return [String] a table for people
         def table(topics, decodings = {})
           rows = topics.map do |topic|
             [topic.group, topic.to_s, topic.consumer&.to_s || "(produced to)", notes(topic, decodings[topic])]

@@ -45,7 +45,6 @@ module Guildhall
           super(non_retryable: Rules.list(non_retryable).freeze, transient: Rules.list(transient).freeze, **)
         end
 
-        # @return [Boolean] whether another attempt is not to be made
         def non_retryable?(error) = non_retryable.any? { |klass| error.is_a?(klass) }
       end
 
@@ -58,7 +57,6 @@ module Guildhall
 
       # (see RetryTopics)
       class RetryTopics
-        # @return [Boolean] whether topics can have these names
         def named? = Rules::TOPIC_PREFIX.problem(prefix).nil?
 
         # @return [String, nil] where a message goes next; nil: to the dead letters
@@ -117,8 +115,6 @@ module Guildhall
         OPTIONS = OptionRules.new("keyword", **settings.reject { |setting| setting.name == :size }.to_h { |one| [one.name, one.rule] })
         private_constant :LIMIT, :SIZE, :OPTIONS
 
-        # @param size [Object] as it was written in the routes
-        # @return [Array<String>] everything that is wrong with it
         def self.errors(size, options)
           errors = [*SIZE.problem(size), *OPTIONS.errors(options)]
           return errors if errors.any? || options.empty? || new(size:).elastic?
@@ -132,17 +128,12 @@ module Guildhall
 
         NONE = new(size: 1)
 
-        # @return [Integer] members that there are in any case
         def minimum = size.begin
-
         def maximum = size.end
 
         # @return [Boolean] whether their number changes with the lag
         def elastic? = maximum > minimum
-
-        # @return [Boolean] whether there is never more than one
         def single? = maximum == 1
-
         def to_s = elastic? ? "#{minimum} to #{maximum} members" : "#{maximum} member#{"s" unless single?}"
       end
 
@@ -277,7 +268,6 @@ module Guildhall
           end
         end
 
-        # @return [Hash{String=>Object}] all of it, as JSON knows it
         def summary
           settings = self.class.settings.map { |setting| setting.to_json_members(public_send(setting.name)) }
           {"group" => group, "topic" => to_s, "pattern" => pattern?, **settings.reduce(:merge),
