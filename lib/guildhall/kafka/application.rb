@@ -29,6 +29,8 @@ module Guildhall
       EXIT_TIMEOUT_SECONDS = 10
       # Beyond the time of a stop, in which it ends what has not ended by itself.
       GRACE_SECONDS = 2
+      UNDO_SECONDS = 10 # for threads to end, where not all could be started
+      private_constant :UNDO_SECONDS
 
       attr_reader :config, :routes, :instrumentation
       # @return [Symbol] :initialized, :starting, :running, :stopping or :stopped
@@ -319,7 +321,7 @@ module Guildhall
       end
 
       def undo_launch
-        @runtime&.undo
+        @runtime&.stop(Clock.now + UNDO_SECONDS)
         close_own_pool(1)
       ensure
         @runtime = @starter = nil

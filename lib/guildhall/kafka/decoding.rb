@@ -29,7 +29,6 @@ module Guildhall
         def call(record) = record.decode(codec)
       end
 
-      # @return [Symbol] :none, :in_reader, :in_pool or :on_access
       attr_reader :place
       # @return [String, nil] why workers do not decode; nil: they do, or nothing is left for them
       attr_reader :reason
@@ -83,8 +82,7 @@ module Guildhall
         payloads
       end
 
-      # Called by {DecodedPayloads}, once for each batch. Blocks where the codec has something to prepare.
-      # @param records [Array<Record>] without tombstones
+      # Called by {DecodedPayloads}, once for each batch, without tombstones. Blocks where the codec has something to prepare.
       # @return [Pool::Future, nil] nil: payloads are decoded by the thread that reads them
       def dispatch(records, source)
         return if records.empty? || (@preparing && !(may_prepare? && prepare(records)))
@@ -103,9 +101,7 @@ module Guildhall
       end
 
       # Runs the stages that follow the decoding, for one payload that the reader has decoded.
-      def finish(document, record)
-        @rest ? @rest.call(document, record) : document
-      end
+      def finish(document, record) = @rest ? @rest.call(document, record) : document
 
       private
 
@@ -164,8 +160,7 @@ module Guildhall
 
       # The same pipeline for Records. Its stages keep their names.
       def decoding_records
-        first = Pipeline::Map.new(RecordDecoding.new(@native), name: stage)
-        Pipeline.new([first, *@task.stages.drop(1)])
+        Pipeline.new([Pipeline::Map.new(RecordDecoding.new(@native), name: stage), *@task.stages.drop(1)])
       end
 
       def may_prepare? = @prepare_failed_at.nil? || Clock.now - @prepare_failed_at >= PREPARE_PAUSE_SECONDS
@@ -193,19 +188,13 @@ module Guildhall
       private_constant :DECODED_NIL
 
       # The payloads from one index on: of the second part of a batch that was split.
-      class Slice
-        def initialize(payloads, first)
-          @payloads = payloads
-          @first = first
-        end
-
-        def [](index) = @payloads[@first + index]
-        def wait = @payloads.wait
-        def filtering? = @payloads.filtering?
-        def again = @payloads.again
+      Slice = Data.define(:payloads, :first) do
+        def [](index) = payloads[first + index]
+        def wait = payloads.wait
+        def filtering? = payloads.filtering?
+        def again = payloads.again
       end
 
-      # (see Decoding#begin)
       def initialize(decoding, records, source, documents = nil)
         @decoding = decoding
         @records = records
@@ -236,7 +225,6 @@ module Guildhall
         @records.each_index { |index| self[index] }
       end
 
-      # Whether payloads may be left out.
       def filtering? = @decoding.filtering?
 
       # Before another attempt: what failed is decoded again when it is read, unless it would end another thread.
@@ -280,9 +268,7 @@ module Guildhall
         @outcomes ||= @future && (@future.deferred? ? @future.results : @future)
       end
 
-      def repeat?(outcome)
-        @again && outcome.is_a?(Failure) && !outcome.fatal?
-      end
+      def repeat?(outcome) = @again && outcome.is_a?(Failure) && !outcome.fatal?
 
       def compute(index, record)
         value = @documents && !record.deferred? ? read(index, record) : @decoding.decode(record)

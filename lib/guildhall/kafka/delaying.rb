@@ -39,10 +39,7 @@ module Guildhall
         end
 
         # @return [Float, nil] seconds since 1970; nil: the message does not say it
-        def self.due(message)
-          milliseconds = Digits.integer(message.raw_headers[DUE])
-          milliseconds && (milliseconds / 1000.0)
-        end
+        def self.due(message) = Digits.integer(message.raw_headers[DUE])&.fdiv(1000)
 
         # @return [Hash{Symbol=>Object}, nil] topic and partition; nil: the message does not say it
         def self.target(message)

@@ -48,7 +48,7 @@ module Guildhall
       end
     end
 
-    # A command of the command line was refused by Kafka.
+    # Kafka has refused a command of the command line.
     class CommandError < OwnError; end
 
     # A message could not be sent to the dead letter topic, or to a retry topic. It is sent again, without another call of its
@@ -94,7 +94,7 @@ module Guildhall
       # @return [String] such as "; did you mean orders?", or empty
       attr_reader :suggestion
 
-      # @return [String] the broker's name for it, as {KafkaError#code_name}
+      # As {KafkaError#code_name}.
       def code_name = "UNKNOWN_TOPIC_OR_PART"
     end
 
@@ -173,7 +173,7 @@ module Guildhall
     # An error after which librdkafka's client does nothing more, such as that another process has joined the group under the
     # same `group.instance.id`. To rejoin would only expel the other one.
     class FatalError < KafkaError
-      MAX_TEXT_BYTES = 512 # bytes of text at most
+      MAX_TEXT_BYTES = 512
 
       def self.of(client)
         text = FFI::MemoryPointer.new(:char, MAX_TEXT_BYTES)

@@ -29,8 +29,7 @@ module Guildhall
       # Between two events `lag.measured`. No broker is asked, and monitoring systems look every ten seconds at most.
       LAG_SECONDS = 5
       CHECK_AFTER_SECONDS = 2 # after the start, until topics that messages are sent on to are looked at
-      UNDO_SECONDS = 10 # for threads to end, where not all could be started
-      private_constant :TICK_SECONDS, :LAG_SECONDS, :CHECK_AFTER_SECONDS, :UNDO_SECONDS
+      private_constant :TICK_SECONDS, :LAG_SECONDS, :CHECK_AFTER_SECONDS
 
       attr_reader :application, :members, :runners, :timer, :backpressure, :contention, :registries
       # @return [FatalError, nil] why a group is not consumed any more, although it was not stopped; other groups continue
@@ -77,7 +76,7 @@ module Guildhall
         made.freeze
       end
 
-      # Starts all threads. Where something raises, or a stop comes meanwhile, {#undo} ends those that were started.
+      # Starts all threads. Where something raises, or a stop comes meanwhile, {#stop} ends those that were started.
       def launch
         @timer = Timer.new { |raised| error(raised, "timer") }
         @runners = Runners.new(config.concurrency, logger: @application.log_target) { |raised| error(raised, "runner") }
@@ -91,26 +90,15 @@ module Guildhall
         check_soon if @application.first_process?
       end
 
-      # Ends what {#launch} has started, instead of {#stop}.
-      def undo
-        @stopping = true
-        now = Clock.now
-        @members.each { |members| members.stop(now + 1) }.each { |members| members.join(now + UNDO_SECONDS) }
-        @timer&.close(now)
-        @runners&.close(now)
-        wait_background(now + 1)
-      end
-
       # Finishes the work in progress, commits, leaves the groups. Blocks. The listeners get most of the time: what is left of it is for
       # closing.
       # @return [Boolean] whether all work in progress was finished, and the brokers have answered
       def stop(deadline)
         @stopping = true
         @members.each { |members| members.stop(deadline - 1) }
-        clean = @members.map { |members| members.join(deadline) }.all?
-        clean = @timer.close(deadline) && clean
-        clean = @runners.close(deadline) && clean
-        wait_background(deadline) && clean
+        ended = @members.map { |members| members.join(deadline) }
+        ended += [@timer, @runners].compact.map { |one| one.close(deadline) }
+        [*ended, wait_background(deadline)].all?
       end
 
       # Publishes an event of the stop in a thread of its own. A subscriber that ends its thread does not end the stop. One that hangs

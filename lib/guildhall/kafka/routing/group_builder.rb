@@ -97,9 +97,7 @@ module Guildhall
         # with librdkafka settings of their own have as many members of their own.
         # @param size [Integer, Range<Integer>] with a Range the lag decides: one more when this process was behind for `grow_after`, one
         #   less when it has been caught up for `shrink_after`; never more than it has partitions
-        # @option options [Numeric] lag seconds: behind means that the oldest message that is not done is older; 10 unless set
-        # @option options [Numeric] grow_after seconds; 30 unless set
-        # @option options [Numeric] shrink_after seconds; 600 unless set
+        # @param options [Hash{Symbol=>Numeric}] the settings of {Multiplexing}
         def multiplexing(size, **options)
           problems = Multiplexing.errors(size, options)
           problems << "is set twice" if multiplexed.key?(@group)

@@ -210,25 +210,18 @@ module Guildhall
         def pattern? = name.is_a?(Regexp)
 
         # @return [Topic, nil] this route for that topic alone; nil when it does not belong here
-        def narrowed(topic_name)
-          with(name: topic_name) if match?(topic_name)
-        end
+        def narrowed(topic_name) = (with(name: topic_name) if match?(topic_name))
 
         # @return [Topic] this route without those topics; only a pattern changes
-        def excluding(topic_names)
-          pattern? ? with(excluded: [*excluded, *topic_names].freeze) : self
-        end
+        def excluding(topic_names) = pattern? ? with(excluded: [*excluded, *topic_names].freeze) : self
 
         # @return [Boolean] whether another attempt is not to be made after this error of the consumer's
         def non_retryable?(error)
           retries.non_retryable?(error) || (!!dead_letter_queue&.dispatch_undecodable && error.is_a?(UndecodableMessageError))
         end
 
-        # @return [Boolean] whether messages of it are sent to other topics: retry topics, or dead letters
-        def republishes? = !retry_topics.nil? || !!dead_letter_queue&.topic
-
-        # @return [Boolean] whether the framework itself produces for it
-        def needs_producer? = republishes? || !scheduled_tasks.nil?
+        # @return [Boolean] whether the framework itself produces for it: retries, dead letters, runs of tasks
+        def needs_producer? = !!(retry_topics || dead_letter_queue&.topic || scheduled_tasks)
 
         # @return [Boolean] whether messages of another topic come here, after its consumer has failed on them
         def retry_topic? = !retry_topics.nil? && retry_topics.step.positive?
@@ -249,8 +242,7 @@ module Guildhall
         # @return [Boolean] false for a topic that is produced to, and nothing else
         def consumed? = !consumer.nil?
 
-        # @return [#encode, #call, nil] what makes payloads into bytes: the serializer, or else the codec that decodes them,
-        #   where it can encode as well
+        # @return [#encode, #call, nil] what makes payloads into bytes: the serializer, or else the codec that decodes them, where it can
         def encoder
           return serializer if serializer
 
