@@ -32,7 +32,9 @@ module Guildhall
       UNDO_SECONDS = 10 # for threads to end, where not all could be started
       private_constant :UNDO_SECONDS
 
-      attr_reader :config, :routes, :instrumentation
+      # @!attribute [r] reachability
+      #   @!visibility private
+      attr_reader :config, :routes, :instrumentation, :reachability
       # @return [Symbol] :initialized, :starting, :running, :stopping or :stopped
       attr_reader :state
 
@@ -79,7 +81,7 @@ module Guildhall
         @changed = ConditionVariable.new
         @state = :initialized
         @advisers = @on_failure = []
-        @runtime = @routed = @own_pool = @starter = @stopper = @reloading = @collector = @at_exit = @workers = nil
+        @runtime = @routed = @own_pool = @changing = @reloading = @collector = @at_exit = @workers = nil
       end
 
       # Checks settings and routes; nothing is started. An application that runs keeps those that it has started with.
@@ -209,7 +211,6 @@ module Guildhall
       # What follows is for the framework.
       # @!visibility private
 
-      attr_reader :reachability
       # @return [Integer, nil] worker Ractors of the application's own pool; nil: as many as pay off
       attr_writer :workers
 
@@ -290,7 +291,7 @@ module Guildhall
         begun = become(:starting, :initialized, :stopped) do
           @runtime = nil
           @clean = true
-          @starter = Thread.current
+          @changing = Thread.current
         end
         raise ApplicationStateError, "this application is #{@state}: stop it before it is started again" unless begun
       end
@@ -300,7 +301,7 @@ module Guildhall
       def launch_or_undo(selection)
         launched = false
         topics = launch(selection)
-        launched = become(:running, :starting) { @starter = nil }
+        launched = become(:running, :starting) { @changing = nil }
         topics if launched
       ensure
         undo_launch unless launched
@@ -324,7 +325,7 @@ module Guildhall
         @runtime&.stop(Clock.now + UNDO_SECONDS)
         close_own_pool(1)
       ensure
-        @runtime = @starter = nil
+        @runtime = @changing = nil
         become(:initialized, :starting) || become(:stopped, :stopping)
       end
 
@@ -345,9 +346,9 @@ module Guildhall
         end
       end
 
-      # A stop waits for these threads, and may not be waited for by them.
+      # A stop waits for these threads, and may not be waited for by them: the one that starts or stops, the run's, the producer's.
       def own?(thread)
-        [@starter, @stopper].include?(thread) || @runtime&.include?(thread) || Producing::Producer.calls_back?(thread)
+        thread.equal?(@changing) || @runtime&.include?(thread) || Producing::Producer.calls_back?(thread)
       end
 
       # A script that ends, or raises, without a stop: librdkafka's threads must not call into a Ruby that is gone.
@@ -366,7 +367,7 @@ module Guildhall
 
       # In a thread of its own, so that an interruption of the waiting thread does not interrupt the stop.
       def stop_by(deadline)
-        if become(:stopping, :running) { @stopper = Thread.current }
+        if become(:stopping, :running) { @changing = Thread.current }
           stop_running(deadline)
           return @clean
         end

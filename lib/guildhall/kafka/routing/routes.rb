@@ -51,6 +51,7 @@ module Guildhall
         # @return [Delaying::DelayTopics, nil] those that messages of `produce_later` wait in; nil: the routes have none
         def delay_topics = latest_topics.filter_map(&:delay_topics).first
         def to_s = table(topics)
+
         def table(topics, decodings = {})
           rows = topics.map do |topic|
             [topic.group, topic.to_s, topic.consumer&.to_s || "(produced to)", notes(topic, decodings[topic])]
