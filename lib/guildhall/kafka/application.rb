@@ -212,7 +212,7 @@ module Guildhall
       # @!visibility private
 
       # @return [Integer, nil] worker Ractors of the application's own pool; nil: as many as pay off
-      attr_writer :workers
+      attr_accessor :workers
 
       def_delegators :@log, :format_line
       def_delegator :@log, :target, :log_target
