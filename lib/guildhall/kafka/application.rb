@@ -29,36 +29,20 @@ module Guildhall
       EXIT_TIMEOUT_SECONDS = 10
       # Beyond the time of a stop, in which it ends what has not ended by itself.
       GRACE_SECONDS = 2
+      UNDO_SECONDS = 10 # for threads to end, where not all could be started
+      private_constant :UNDO_SECONDS
 
-      attr_reader :config, :routes, :instrumentation
+      # @!attribute [r] reachability
+      #   @!visibility private
+      attr_reader :config, :routes, :instrumentation, :reachability
       # @return [Symbol] :initialized, :starting, :running, :stopping or :stopped
       attr_reader :state
-      # @!visibility private
-      attr_reader :reachability
 
       # @!method default_logger
       #   @return [Logger, nil] where the log goes while `config.logger` was not set; nil: to standard error, from WARN on
       # @!method default_logger=(logger)
       def_delegator :@log, :default, :default_logger
       def_delegator :@log, :default=, :default_logger=
-      # @!visibility private
-      def_delegators :@log, :format_line
-      # @!visibility private
-      # @return [Logger] what `Guildhall.logger` is in consumers and in deserializers on workers
-      def_delegator :@log, :target, :log_target
-      # @!visibility private
-      def_delegator :@producers, :transactional, :transactional_producer
-      # @!visibility private
-      def_delegators :@producers, :abandon
-      # @!visibility private
-      # @return [Integer] messages that wait in the producer for a broker
-      def_delegator :@producers, :queue_size, :producer_queue
-      # @!visibility private
-      def_delegators :@instrumentation, :publish, :listening?
-      # @!visibility private
-      def_delegator :@clients, :settings, :client_settings
-      # @!visibility private
-      def_delegator :@clients, :together, :topics_by_client
       # @!method lag(groups: nil, topics: nil)
       #   @see Queries#lag
       # @!method parked_keys(groups: nil, topics: nil)
@@ -92,13 +76,12 @@ module Guildhall
         @instrumentation = Instrumentation.new(Events::NAMES) { |message| @log.report(message) }
         @producers = Producers.new(self, @log)
         @clean = true # whether the last stop was
-        @starter = nil
         # For the state, and for what is made when it is first needed. Other locks may be held when it is taken, none is taken then.
         @lock = Mutex.new
         @changed = ConditionVariable.new
         @state = :initialized
         @advisers = @on_failure = []
-        @runtime = @routed = @own_pool = @stopper = @reloading = @collector = @at_exit = @workers = nil
+        @runtime = @routed = @own_pool = @changing = @reloading = @collector = @at_exit = @workers = nil
       end
 
       # Checks settings and routes; nothing is started. An application that runs keeps those that it has started with.
@@ -134,11 +117,10 @@ module Guildhall
         self
       end
 
-      # Finishes the work in progress, commits, leaves the group. Blocks until that is done, or the time is over. Called by a
-      # consumer, by a subscriber in one of the application's threads, or in a `trap`, it returns at once, and the
-      # application stops in the background: {#wait_stopped} waits for it. So it does where the thread that waits is interrupted
-      # (Ctrl-C, `Timeout.timeout`), or something has not ended {GRACE_SECONDS} after the time. A subscriber of the stop that hangs is
-      # reported by `error.occurred`; the stop goes on beside it.
+      # Finishes the work in progress, commits, leaves the group. Blocks until that is done, or the time is over. Called by a consumer, by
+      # a subscriber in one of the application's threads, or in a `trap`, it returns at once, and the application stops in the background:
+      # {#wait_stopped} waits for it. So it does where the thread that waits is interrupted (Ctrl-C, `Timeout.timeout`), or something has
+      # not ended {GRACE_SECONDS} after the time. `error.occurred` reports a subscriber of the stop that hangs; the stop goes on beside it.
       # @param timeout [Numeric, nil] seconds; nil: `config.shutdown_timeout`
       # @return [Boolean] whether all work in progress was finished, and the brokers have answered; false where it does not
       #   wait
@@ -167,10 +149,6 @@ module Guildhall
 
       def running? = @state == :running
 
-      # @!visibility private
-      # @return [Boolean] whether a start was begun, and no stop since
-      def started? = %i[starting running].include?(@state)
-
       # Starts no new work until {#resume}, as before a process is taken out; what is in work is finished, and the membership in the group
       # goes on.
       def quiet = runtime&.quiet
@@ -193,30 +171,11 @@ module Guildhall
       # @return [Runtime::Backpressure, nil] what is in memory and not done; nil before the start
       def backpressure = @runtime&.backpressure
 
-      # @!visibility private
-      def runners = @runtime&.runners
-
-      # @!visibility private
-      def timer = @runtime&.timer
-
-      # @!visibility private
-      def members = @runtime&.members || []
-
-      # @!visibility private
-      def listeners = @runtime&.listeners || []
-
-      # @!visibility private
-      # @return [Reachability::Registries, nil] nil before the start
-      def registries = @runtime&.registries
-
       # The block is called, in a thread that must not wait for long, when a group cannot be consumed any more: see {#failure}. Several
       # blocks are called in turn; an `error.occurred` event reports what one of them raises.
       def on_failure(&block)
         @on_failure += [block]
       end
-
-      # @!visibility private
-      def failed = @on_failure.each { |block| ErrorBoundary.run(->(raised) { error(raised, "on_failure") }) { block.call } }
 
       # The block is asked for the class of a consumer before each of its calls: where code is reloaded, the class that the route
       # has is an old one. A consumer of another class is replaced, and its `shutdown` is called.
@@ -224,9 +183,6 @@ module Guildhall
       def reload_consumers(&block)
         @reloading = block
       end
-
-      # @!visibility private
-      def consumer_class(declared) = @reloading ? @reloading.call(declared) : declared
 
       # Registers a check of settings that are allowed, and yet will not do in this process: fewer connections to a database than threads
       # that need one, say. The block is asked at each start, and by `guildhall routes`. What it raises at a start is published as
@@ -238,22 +194,6 @@ module Guildhall
 
       # @return [Array<String>] what the blocks of {#advise} answer
       def advice = @advisers.flat_map(&:call)
-
-      # In a process of a {Swarm}, before the start.
-      # @!visibility private
-      def process_number=(number)
-        @clients.process_number = number
-        @log.label = "process #{number}"
-      end
-
-      # @!visibility private
-      # @return [Boolean] whether it is this process that says what is true of all processes of a swarm, which have the same settings and
-      #   routes
-      def first_process? = @clients.process_number.to_i <= 1
-
-      # So that events are logged before the start.
-      # @!visibility private
-      def open_log = @log.open(@instrumentation)
 
       # The application's producer, made when it is first asked for (after a fork, again); closed by {#stop}, or at the end
       # of the process. Payloads other than Strings are encoded as the topic's route says.
@@ -268,19 +208,52 @@ module Guildhall
         end
       end
 
+      # What follows is for the framework.
       # @!visibility private
-      # @return [Guildhall::Pool] made when it is first needed
-      def pool = @config.pool || @lock.synchronize { @own_pool ||= Pool.new(workers: @workers, logger: log_target) }
 
-      # @!visibility private
       # @return [Integer, nil] worker Ractors of the application's own pool; nil: as many as pay off
       attr_accessor :workers
 
-      # @!visibility private
+      def_delegators :@log, :format_line
+      def_delegator :@log, :target, :log_target
+      def_delegators :@producers, :abandon
+      def_delegator :@producers, :transactional, :transactional_producer
+      def_delegator :@producers, :queue_size, :producer_queue
+      def_delegators :@instrumentation, :publish, :listening?
+      def_delegator :@clients, :settings, :client_settings
+      def_delegator :@clients, :together, :topics_by_client
+
+      def runners = @runtime&.runners
+      def timer = @runtime&.timer
+      def members = @runtime&.members || []
+      def listeners = @runtime&.listeners || []
+      def registries = @runtime&.registries
+
+      # @return [Boolean] whether a start was begun, and no stop since
+      def started? = %i[starting running].include?(@state)
+
+      def failed = @on_failure.each { |block| ErrorBoundary.run(->(raised) { error(raised, "on_failure") }) { block.call } }
+      def consumer_class(declared) = @reloading ? @reloading.call(declared) : declared
+
+      # In a process of a {Swarm}, before the start.
+      def process_number=(number)
+        @clients.process_number = number
+        @log.label = "process #{number}"
+      end
+
+      # @return [Boolean] whether it is this process that says what is true of all processes of a swarm, which have the same settings and
+      #   routes
+      def first_process? = @clients.process_number.to_i <= 1
+
+      # So that events are logged before the start.
+      def open_log = @log.open(@instrumentation)
+
+      # @return [Guildhall::Pool] made when it is first needed
+      def pool = @config.pool || @lock.synchronize { @own_pool ||= Pool.new(workers: @workers, logger: log_target) }
+
       # @return [Guildhall::Pool, nil] nil: none has been needed yet
       def pool_in_use = @config.pool || @own_pool
 
-      # @!visibility private
       def error(error, type, **payload)
         publish("error.occurred", error:, message: Redaction.message(error, messages: @config.messages_of_errors?), type:, **payload)
       end
@@ -288,20 +261,9 @@ module Guildhall
       private
 
       # What needs locks is reached through these.
-      def runtime
-        SignalTrap.refuse!
-        @runtime
-      end
-
-      def queries
-        SignalTrap.refuse!
-        @queries
-      end
-
-      def tasks
-        SignalTrap.refuse!
-        @tasks
-      end
+      def runtime = SignalTrap.refuse! || @runtime
+      def queries = SignalTrap.refuse! || @queries
+      def tasks = SignalTrap.refuse! || @tasks
 
       def new_runtime(topics) = Runtime.new(self, topics, @routed, **@numbers)
 
@@ -329,7 +291,7 @@ module Guildhall
         begun = become(:starting, :initialized, :stopped) do
           @runtime = nil
           @clean = true
-          @starter = Thread.current
+          @changing = Thread.current
         end
         raise ApplicationStateError, "this application is #{@state}: stop it before it is started again" unless begun
       end
@@ -339,7 +301,7 @@ module Guildhall
       def launch_or_undo(selection)
         launched = false
         topics = launch(selection)
-        launched = become(:running, :starting) { @starter = nil }
+        launched = become(:running, :starting) { @changing = nil }
         topics if launched
       ensure
         undo_launch unless launched
@@ -360,10 +322,10 @@ module Guildhall
       end
 
       def undo_launch
-        @runtime&.undo
+        @runtime&.stop(Clock.now + UNDO_SECONDS)
         close_own_pool(1)
       ensure
-        @runtime = @starter = nil
+        @runtime = @changing = nil
         become(:initialized, :starting) || become(:stopped, :stopping)
       end
 
@@ -384,9 +346,9 @@ module Guildhall
         end
       end
 
-      # A stop waits for these threads, and may not be waited for by them.
+      # A stop waits for these threads, and may not be waited for by them: the one that starts or stops, the run's, the producer's.
       def own?(thread)
-        [@starter, @stopper].include?(thread) || @runtime&.include?(thread) || Producing::Producer.calls_back?(thread)
+        thread.equal?(@changing) || @runtime&.include?(thread) || Producing::Producer.calls_back?(thread)
       end
 
       # A script that ends, or raises, without a stop: librdkafka's threads must not call into a Ruby that is gone.
@@ -405,7 +367,7 @@ module Guildhall
 
       # In a thread of its own, so that an interruption of the waiting thread does not interrupt the stop.
       def stop_by(deadline)
-        if become(:stopping, :running) { @stopper = Thread.current }
+        if become(:stopping, :running) { @changing = Thread.current }
           stop_running(deadline)
           return @clean
         end

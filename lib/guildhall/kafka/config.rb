@@ -16,7 +16,6 @@ module Guildhall
       extend Settings::Declared
       include OptionRules::Assigned
 
-      # @param expected [String] with its article
       # @param missing [Hash{Symbol=>Object}] the values of keys that are not there
       def self.hash_of(expected, missing, **rules)
         Ractor.make_shareable(missing)
@@ -39,19 +38,15 @@ module Guildhall
       LOGGER = OptionRules.object("a Logger", :add, :debug, :info, :error, :level) # the methods that are called
       private_constant :Rules, :CALLABLES, :RECORDERS, :HEALTH, :ERROR_REPORTS, :LOGGER
 
-      setting :kafka, {}, LibrdkafkaSettings::RULE,
-        "settings of librdkafka, such as `\"bootstrap.servers\"`"
+      setting :kafka, {}, LibrdkafkaSettings::RULE, "settings of librdkafka, such as `\"bootstrap.servers\"`"
       setting :producer, {}, LibrdkafkaSettings::RULE,
         "settings of librdkafka for the producer alone, such as `\"compression.type\"`; it has the brokers' addresses and " \
         "the security settings from `kafka`"
       setting :group_id, nil, Rules::NAME,
         "consumer group of topics that are routed outside a `consumer_group`; nil: `kafka`'s `group.id`, or \"guildhall\""
-      setting :client_id, "guildhall", Rules::NAME,
-        "what brokers call this application"
-      setting :concurrency, 5, OptionRules.integer(ceiling: 10_000),
-        "runner threads, which call consumers"
-      setting :max_messages, 500, Rules::COUNT,
-        "messages of one partition in a batch, at most"
+      setting :client_id, "guildhall", Rules::NAME, "what brokers call this application"
+      setting :concurrency, 5, OptionRules.integer(ceiling: 10_000), "runner threads, which call consumers"
+      setting :max_messages, 500, Rules::COUNT, "messages of one partition in a batch, at most"
       setting :max_bytes, 1_048_576, Rules::BYTES,
         "bytes in a batch, about, but one message in any case. More makes nothing faster: memory that is used again soon " \
         "is still in the caches. Raise it where consumers want many big messages at once"
@@ -59,14 +54,10 @@ module Guildhall
         "bytes, about, of all partitions together that are in memory, being worked on or waiting for a runner; what comes then " \
         "stays with librdkafka. What paused partitions hold does not count, and the batch that reaches the limit counts as a " \
         "whole. nil: 256 MiB, or what the runners need"
-      setting :commit_interval, 5, Rules::DURATION,
-        "seconds between two commits of the offsets that were stored meanwhile"
-      setting :pause_timeout, 1, Rules::DURATION,
-        "seconds before a consumer that raised is called again"
-      setting :pause_max_timeout, 30, Rules::DURATION,
-        "seconds that this pause grows to, at most"
-      setting :shutdown_timeout, 60, Rules::DURATION,
-        "seconds within which the process stops, at the latest"
+      setting :commit_interval, 5, Rules::DURATION, "seconds between two commits of the offsets that were stored meanwhile"
+      setting :pause_timeout, 1, Rules::DURATION, "seconds before a consumer that raised is called again"
+      setting :pause_max_timeout, 30, Rules::DURATION, "seconds that this pause grows to, at most"
+      setting :shutdown_timeout, 60, Rules::DURATION, "seconds within which the process stops, at the latest"
       setting :revocation_timeout, 10, Rules::DURATION_OR_ZERO,
         "seconds that a rebalance waits for work in progress on a partition that goes away; what takes longer is done by " \
         "the next owner as well; 0: it does not wait. Shorter than librdkafka's `max.poll.interval.ms`, for nothing is " \
@@ -80,8 +71,7 @@ module Guildhall
       setting :producer_middleware, [], CALLABLES,
         "steps that each message passes before it is produced: called with the message's Hash, return the Hash that goes " \
         "on. They see the payload as it was passed, before it is encoded"
-      setting :metrics, [], RECORDERS,
-        "where metrics go ([monitoring](kafka_monitoring.md))"
+      setting :metrics, [], RECORDERS, "where metrics go ([monitoring](kafka_monitoring.md))"
       setting :health, nil, HEALTH.or(nil),
         "the server process answers probes over HTTP: `{port: 9292}`, and `host:`, the address to listen on, \"0.0.0.0\" " \
         "unless set. nil: it does not"
@@ -99,17 +89,12 @@ module Guildhall
       private_constant :RULES
 
       attr_reader(*(settings.names - [:group_id]))
-      attr_writer(*(settings.names - [:logger]))
+      attr_writer(*settings.names)
 
       def initialize
-        self.class.settings.each { |setting| instance_variable_set(:"@#{setting.name}", setting.default.dup) }
-        @logger_given = false
-      end
-
-      # (see #logger)
-      def logger=(logger)
-        @logger = logger
-        @logger_given = true
+        self.class.settings.each do |setting|
+          instance_variable_set(:"@#{setting.name}", setting.default.dup) unless setting.name == :logger # see {#logger_given?}
+        end
       end
 
       # Noted, to be reported with all that is wrong.
@@ -120,14 +105,13 @@ module Guildhall
       end
 
       # @return [Boolean] whether {#logger} was set, if only to nil
-      def logger_given? = @logger_given
+      def logger_given? = instance_variable_defined?(:@logger)
 
       # (see #group_id=)
       def group_id
         @group_id || (@kafka.is_a?(Hash) && (@kafka[:"group.id"] || @kafka["group.id"])) || "guildhall"
       end
 
-      # @return [Hash{Symbol=>Object}] {#kafka}, whichever names it was given
       def librdkafka = @kafka.transform_keys(&:to_sym)
 
       # @return [Boolean] whether messages of errors are shown in full: see {#error_reports}
@@ -141,7 +125,6 @@ module Guildhall
         LibrdkafkaSettings.validate(@producer, problems, "producer") if @producer.is_a?(Hash)
       end
 
-      # @raise [ConfigurationError] listing every error
       def validate!
         problems = Problems.new
         validate(problems)
@@ -185,7 +168,6 @@ module Guildhall
 
         def to_a = @messages.dup
 
-        # @raise [ConfigurationError] listing all problems, if there are any
         def raise!
           return if @messages.empty?
 

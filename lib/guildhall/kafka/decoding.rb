@@ -25,24 +25,15 @@ module Guildhall
       private_constant :PREPARE_PAUSE_SECONDS
 
       # The decoding stage of a pipeline whose payloads are Records: decodes each where its bytes lie.
-      class RecordDecoding
-        def initialize(codec)
-          @codec = codec
-          freeze
-        end
-
-        def call(record) = record.decode(@codec)
+      RecordDecoding = Data.define(:codec) do
+        def call(record) = record.decode(codec)
       end
 
-      # @return [Symbol] :none, :in_reader, :in_pool or :on_access
       attr_reader :place
-      # @return [Symbol, nil] what a pipeline calls the decoding
-      attr_reader :stage
       # @return [String, nil] why workers do not decode; nil: they do, or nothing is left for them
       attr_reader :reason
 
       # @param runners [Runtime::Runners, nil] prepare batches that need it; nil: the thread that reads a payload does
-      # @param report [#call] takes what preparing a batch has raised
       # @yieldreturn [Guildhall::Pool] asked for only where there is work for it
       # @raise [ConfigurationError] where workers cannot run what the route wants them to run
       def initialize(topic, runners = nil, report: :itself.to_proc, &pool)
@@ -50,10 +41,11 @@ module Guildhall
         @runners = runners
         @report = report
         @task = topic.deserializer
+        @pipeline = @task.is_a?(Pipeline)
         @metadata = @task && Callable.takes_metadata?(@task)
-        @filtering = topic.filtering?
-        @stage = @task.names.first if @task.is_a?(Pipeline)
-        @native, @rest = split
+        codec = @pipeline ? @task.decoder : @task
+        @native = codec if codec.respond_to?(:native_decoder) && codec.native_decoder
+        @rest = @task.rest if @native && @pipeline
         @place = choose
         join(pool) if @place == :in_pool
       end
@@ -69,13 +61,12 @@ module Guildhall
       end
 
       # Whether the route has a pipeline that workers cannot run.
-      def refused? = @refused == true && @task.is_a?(Pipeline)
-
-      # @return [Codec, nil] what the reader is to decode with
+      def refused? = @refused == true && @pipeline
+      def stage = (@task.names.first if @pipeline)
       def codec = (@native if @place == :in_reader)
 
       # Whether payloads may be left out.
-      def filtering? = @filtering
+      def filtering? = @pipeline
 
       # Whether the documents that the reader makes are the payloads.
       def complete? = @rest.nil?
@@ -91,8 +82,7 @@ module Guildhall
         payloads
       end
 
-      # Called by {DecodedPayloads}, once for each batch. Blocks where the codec has something to prepare.
-      # @param records [Array<Record>] without tombstones
+      # Called by {DecodedPayloads}, once for each batch, without tombstones. Blocks where the codec has something to prepare.
       # @return [Pool::Future, nil] nil: payloads are decoded by the thread that reads them
       def dispatch(records, source)
         return if records.empty? || (@preparing && !(may_prepare? && prepare(records)))
@@ -111,24 +101,16 @@ module Guildhall
       end
 
       # Runs the stages that follow the decoding, for one payload that the reader has decoded.
-      def finish(document, record)
-        @rest ? @rest.call(document, record) : document
-      end
+      def finish(document, record) = @rest ? @rest.call(document, record) : document
 
       private
-
-      # @return [Array] the codec that the reader can run, and the stages that follow
-      def split
-        codec = @task.is_a?(Pipeline) ? @task.decoder : @task
-        return [nil, nil] unless codec.respond_to?(:native_decoder) && codec.native_decoder
-
-        [codec, (@task.rest if @task.is_a?(Pipeline))]
-      end
 
       # Where stages in Ruby follow a native decoder, workers decode too: the reader is one thread, they are several.
       def choose
         return :none unless @task
-        return on_access("lazy: :on_access") if @topic.lazy == :on_access
+
+        @reason = "lazy: :on_access" if @topic.lazy == :on_access
+        return :on_access if @reason
         return :in_reader if @native && (@rest.nil? || !workers?(@rest))
 
         workers?(@task) ? :in_pool : :on_access
@@ -142,14 +124,14 @@ module Guildhall
         Inspection.of(task).check!
         Shareable.check!(task, "deserializer")
       rescue Guildhall::Error => error
-        @refused = true
-        @reason = findings(error)
+        refuse(error)
         false
       end
 
-      def on_access(reason)
-        @reason = reason
-        :on_access
+      # @param error [Exception] why workers cannot run the task, and what to change
+      def refuse(error)
+        @refused = true
+        @reason = error.message.split(" nowhere: ", 2).last.gsub("#{Dir.pwd}/", "")
       end
 
       def because = @reason && " (#{@reason})"
@@ -157,7 +139,7 @@ module Guildhall
       # Loads the constants that the task names here, because a worker would have to wait for them. The empty batch starts no worker; it
       # finds out whether workers can run the task.
       def join(pool)
-        codec = @task.is_a?(Pipeline) ? @task.decoder || @task.stages.first.callable : @task
+        codec = @pipeline ? @task.decoder || @task.stages.first.callable : @task
         @preparing = codec if codec.respond_to?(:prepare)
         @pool_task = documents_of_records? ? decoding_records : @task
         Inspection.of(@pool_task, load: true)
@@ -168,13 +150,8 @@ module Guildhall
           raise ConfigurationError,
             "topic #{@topic.name.inspect}: deserializing parallel: true, but workers cannot run the deserializer: #{error.message}"
         end
-        @refused = true
-        @place = on_access(findings(error))
-      end
-
-      # @return [String] why workers cannot run the task, and what to change
-      def findings(error)
-        error.message.split(" nowhere: ", 2).last.gsub("#{Dir.pwd}/", "")
+        refuse(error)
+        @place = :on_access
       end
 
       # Whether Documents that workers make lie in the Records, so that no byte is copied. Where each Ractor has a collector of its own
@@ -183,8 +160,7 @@ module Guildhall
 
       # The same pipeline for Records. Its stages keep their names.
       def decoding_records
-        first = Pipeline::Map.new(RecordDecoding.new(@native), name: @stage)
-        Pipeline.new([first, *@task.stages.drop(1)])
+        Pipeline.new([Pipeline::Map.new(RecordDecoding.new(@native), name: stage), *@task.stages.drop(1)])
       end
 
       def may_prepare? = @prepare_failed_at.nil? || Clock.now - @prepare_failed_at >= PREPARE_PAUSE_SECONDS
@@ -212,19 +188,13 @@ module Guildhall
       private_constant :DECODED_NIL
 
       # The payloads from one index on: of the second part of a batch that was split.
-      class Slice
-        def initialize(payloads, first)
-          @payloads = payloads
-          @first = first
-        end
-
-        def [](index) = @payloads[@first + index]
-        def wait = @payloads.wait
-        def filtering? = @payloads.filtering?
-        def again = @payloads.again
+      Slice = Data.define(:payloads, :first) do
+        def [](index) = payloads[first + index]
+        def wait = payloads.wait
+        def filtering? = payloads.filtering?
+        def again = payloads.again
       end
 
-      # (see Decoding#begin)
       def initialize(decoding, records, source, documents = nil)
         @decoding = decoding
         @records = records
@@ -255,7 +225,6 @@ module Guildhall
         @records.each_index { |index| self[index] }
       end
 
-      # Whether payloads may be left out.
       def filtering? = @decoding.filtering?
 
       # Before another attempt: what failed is decoded again when it is read, unless it would end another thread.
@@ -299,9 +268,7 @@ module Guildhall
         @outcomes ||= @future && (@future.deferred? ? @future.results : @future)
       end
 
-      def repeat?(outcome)
-        @again && outcome.is_a?(Failure) && !outcome.fatal?
-      end
+      def repeat?(outcome) = @again && outcome.is_a?(Failure) && !outcome.fatal?
 
       def compute(index, record)
         value = @documents && !record.deferred? ? read(index, record) : @decoding.decode(record)

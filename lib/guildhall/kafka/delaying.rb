@@ -11,8 +11,8 @@ module Guildhall
     # delay topic, or to its own topic when its time has come.
     module Delaying
       # The delay topics of a group. In each topic messages wait equally long, so that the first one is always due next; a message goes
-      # from topic to topic until its time has come. Shareable. prefix: how the topics' names begin; delays: seconds, ascending; serves:
-      # topics whose delayed messages wait here: a process that consumes one of them consumes these, too.
+      # from topic to topic until its time has come. delays: seconds, ascending; serves: topics whose delayed messages wait here, so that a
+      # process that consumes one of them consumes these, too. Shareable.
       DelayTopics = Data.define(:prefix, :delays, :serves) do
         def initialize(serves: [].freeze, **) = super
         def name(delay) = "#{prefix}.#{delay}"
@@ -20,7 +20,7 @@ module Guildhall
         # The topic for messages that cannot be sent on.
         def dead_letters = "#{prefix}.dead"
 
-        # The topic that a message waits in next that has to wait for so many seconds.
+        # @return [String] the topic that it waits in next
         def topic(seconds) = name(delays.reverse_each.find { |delay| delay <= seconds } || delays.first)
       end
       # Seconds; a message that waits for a day passes some twenty of them.
@@ -33,12 +33,12 @@ module Guildhall
         PARTITION = "delay_partition"
         private_constant :DUE, :TOPIC, :PARTITION
 
-        # Without a partition the partitioner decides.
+        # @param partition [Integer, nil] nil: the partitioner decides
         def self.for(due, topic, partition)
           {DUE => (due * 1000).round.to_s, TOPIC => topic, PARTITION => partition&.to_s}.compact
         end
 
-        # Seconds since 1970, and topic and partition; nil: the message does not say it.
+        # @return [Float, nil] seconds since 1970; nil: the message does not say it
         def self.due(message) = Digits.integer(message.raw_headers[DUE])&.fdiv(1000)
 
         def self.target(message)
@@ -69,7 +69,6 @@ module Guildhall
         end
 
         # @!visibility private
-        # @param delay_topics [#call] returns the {DelayTopics} of the routes, or nil
         attr_writer :delay_topics
 
         # Produces a message that reaches its topic at a given time, by way of the delay topics of the routes. Blocks until a broker has it.
@@ -99,7 +98,9 @@ module Guildhall
 
       # The filter of a delay topic: a message waits for the topic's time, or less where it is due before.
       class DueFilter
-        def initialize(seconds:) = @seconds = seconds
+        def initialize(seconds:)
+          @seconds = seconds
+        end
 
         def call(messages)
           now = Time.now.to_f
@@ -115,9 +116,7 @@ module Guildhall
       # here once the broker has it there, so that none is lost; after a crash some may be sent twice.
       class Forwarder < Consumer
         # For a message in a delay topic that does not say where it goes.
-        class UnaddressedError < StandardError
-          include Error
-        end
+        class UnaddressedError < OwnError; end
 
         def consume
           now = Time.now.to_f
@@ -129,7 +128,6 @@ module Guildhall
 
         private
 
-        # @return [Hash{Symbol=>Object}, UnaddressedError] as it is produced
         def forwarded(message, now)
           content = {payload: message.raw_payload, key: message.raw_key}
           left = (DelayHeaders.due(message) || 0) - now

@@ -6,10 +6,14 @@ require_relative "broker/errors"
 
 module Guildhall
   module Kafka
-    # The application cannot do this in the state it is in: it has been started before, or still runs.
-    class ApplicationStateError < StandardError
+    # Errors of the framework's that no class of Ruby's fits.
+    class OwnError < StandardError
       include Error
     end
+    private_constant :OwnError
+
+    # The application cannot do this in the state it is in: it has been started before, or still runs.
+    class ApplicationStateError < OwnError; end
 
     # The topic that a message could not be sent to, and the reason.
     module NotSent
@@ -44,27 +48,20 @@ module Guildhall
       end
     end
 
-    # A command of the command line was refused by Kafka.
-    class CommandError < StandardError
-      include Error
-    end
+    # Kafka has refused a command of the command line.
+    class CommandError < OwnError; end
 
     # A message could not be sent to the dead letter topic, or to a retry topic. It is sent again, without another call of its
     # consumer; its partition (with `ordering :key`: its key) waits until that has worked.
-    class DeadLetterError < StandardError
+    class DeadLetterError < OwnError
       include NotSent
-      include Error
     end
 
     # The embedded broker refused.
-    class EmbeddedBrokerError < StandardError
-      include Error
-    end
+    class EmbeddedBrokerError < OwnError; end
 
     # librdkafka lacks a function that this version needs, or did not answer as it should.
-    class LibrdkafkaError < StandardError
-      include Error
-    end
+    class LibrdkafkaError < OwnError; end
 
     # The producer's queue stays full: waterdrop's own error has this, too, so that either is rescued.
     module QueueFullError
@@ -72,33 +69,23 @@ module Guildhall
     end
 
     # An object of `config.middleware` has not yielded, or more than once: see {Config#middleware}.
-    class MiddlewareError < StandardError
-      include Error
-    end
+    class MiddlewareError < OwnError; end
 
     # A dead letter could not be replayed.
-    class ReplayError < StandardError
-      include Error
-    end
+    class ReplayError < OwnError; end
 
     # A seek was not done, because the partition was given up before.
-    class SeekError < StandardError
-      include Error
-    end
+    class SeekError < OwnError; end
 
     # The strategy of a dead letter queue has answered something that it may not.
-    class StrategyError < StandardError
-      include Error
-    end
+    class StrategyError < OwnError; end
 
     # For consumers that decode messages themselves: raise it for one whose bytes are wrong. With `dispatch_undecodable: true` the message
     # is dead-lettered at once, like one whose payload the route's deserializer refuses.
-    class UndecodableMessageError < DecodeError
-    end
+    class UndecodableMessageError < DecodeError; end
 
     # The brokers have no such topic.
     class UnknownTopicError < Guildhall::ArgumentError
-      # @param names [Array<String>] those that there are
       def initialize(name, names)
         @suggestion = Suggestion.for(name, names)
         super("there is no topic #{name}#{@suggestion}")
@@ -107,35 +94,25 @@ module Guildhall
       # @return [String] such as "; did you mean orders?", or empty
       attr_reader :suggestion
 
-      # @return [String] the broker's name for it, as {KafkaError#code_name}
+      # As {KafkaError#code_name}.
       def code_name = "UNKNOWN_TOPIC_OR_PART"
     end
 
     # With manual offset management: a consumer fails while messages of earlier batches are not marked.
-    class UnmarkedError < StandardError
-      include Error
-    end
+    class UnmarkedError < OwnError; end
 
     # A transaction could not be committed, for a reason that says nothing about its messages: a broker that does not answer, another
     # owner of the partition, a topic that is missing or may not be written to. They are consumed again.
-    class TransactionError < StandardError
-      include Error
-    end
+    class TransactionError < OwnError; end
 
     # The block of a transaction was left by return, break or throw.
-    class TransactionExitError < StandardError
-      include Error
-    end
+    class TransactionExitError < OwnError; end
 
     # A partition is stalled, and only rejoining the group recovers it.
-    class StalledPartitionError < StandardError
-      include Error
-    end
+    class StalledPartitionError < OwnError; end
 
     # An error of Kafka's or librdkafka's, with what to do about it: {Broker::Errors} has the list.
-    class KafkaError < StandardError
-      include Error
-
+    class KafkaError < OwnError
       # @return [Integer] librdkafka's number
       attr_reader :code
       # @return [String] librdkafka's name, such as "_ALL_BROKERS_DOWN"
@@ -146,7 +123,6 @@ module Guildhall
         new(read.code, read.name, Broker::Errors.explain(read.name, "#{place}#{read.message}"))
       end
 
-      # @param code [Integer] librdkafka's
       # @param text [String, nil] what was asked for, and what the answer was; nil: as librdkafka describes the code
       # @return [KafkaError] of the class that says whether a right is missing
       def self.of(code, text = nil)
@@ -166,13 +142,10 @@ module Guildhall
     end
 
     # The user may not do this: the message names the right to grant.
-    class AuthorizationError < KafkaError
-    end
+    class AuthorizationError < KafkaError; end
 
     # No broker has answered in time.
     class UnreachableError < KafkaError
-      # @param settings [Hash{Symbol=>Object}] librdkafka's
-      # @param detail [String] what was asked for
       # @return [UnreachableError] naming the brokers: librdkafka says what failed, and not where
       def self.at(settings, code, detail)
         text = "Kafka at #{servers(settings)} does not answer (#{detail}): #{Broker::Errors.advice(:transport)}"
@@ -200,7 +173,7 @@ module Guildhall
     # An error after which librdkafka's client does nothing more, such as that another process has joined the group under the
     # same `group.instance.id`. To rejoin would only expel the other one.
     class FatalError < KafkaError
-      MAX_TEXT_BYTES = 512 # bytes of text at most
+      MAX_TEXT_BYTES = 512
 
       def self.of(client)
         text = FFI::MemoryPointer.new(:char, MAX_TEXT_BYTES)

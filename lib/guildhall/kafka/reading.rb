@@ -18,8 +18,6 @@ module Guildhall
 
         # The broker does not let this partition be read.
         def denied? = code == Broker::Librdkafka::TOPIC_AUTHORIZATION_FAILED
-
-        # @return [String] librdkafka's name of the code, such as "_TRANSPORT"
         def name = Broker::Errors.name_of(code)
       end
     end
@@ -45,7 +43,6 @@ module Guildhall
           rd_kafka_queue_get_partition rd_kafka_queue_forward rd_kafka_queue_destroy rd_kafka_queue_cb_event_enable
         ].freeze
 
-        # @raise [LibrdkafkaError] when the library lacks one of the functions
         def self.for(client)
           library = Broker::Librdkafka.ffi_libraries.first
           addresses = FUNCTIONS.map do |name|

@@ -29,12 +29,9 @@ module Guildhall
       # Between two events `lag.measured`. No broker is asked, and monitoring systems look every ten seconds at most.
       LAG_SECONDS = 5
       CHECK_AFTER_SECONDS = 2 # after the start, until topics that messages are sent on to are looked at
-      UNDO_SECONDS = 10 # for threads to end, where not all could be started
-      private_constant :TICK_SECONDS, :LAG_SECONDS, :CHECK_AFTER_SECONDS, :UNDO_SECONDS
+      private_constant :TICK_SECONDS, :LAG_SECONDS, :CHECK_AFTER_SECONDS
 
-      attr_reader :application, :members, :runners, :timer, :backpressure, :contention
-      # @return [Reachability::Registries, nil] nil before it was launched
-      attr_reader :registries
+      attr_reader :application, :members, :runners, :timer, :backpressure, :contention, :registries
       # @return [FatalError, nil] why a group is not consumed any more, although it was not stopped; other groups continue
       attr_reader :failure
       # @return [Array<String>] partitions ("orders/0") whose work was not finished within the time of {#stop}
@@ -43,16 +40,12 @@ module Guildhall
       def_delegators :@application, :config, :publish, :listening?, :error, :producer, :transactional_producer, :abandon,
         :consumer_class, :client_settings, :reachability
 
-      # @param topics [Array<Routing::Topic>] that it consumes
       # @param routed [Array<Routing::Topic>] all that are routed
-      # @param max_messages_in_flight [Integer, nil] as for {Backpressure#initialize}
       def initialize(application, topics, routed, tick_interval: TICK_SECONDS, lag_interval: LAG_SECONDS,
                      stall_timeout: Watchdog::STALL_SECONDS, max_messages_in_flight: nil)
         @application = application
         @tick_interval = tick_interval
         @lag_interval = lag_interval
-        @stall_timeout = stall_timeout
-        @max_messages_in_flight = max_messages_in_flight
         @topics = topics
         @routed = routed
         @lock = Mutex.new
@@ -60,14 +53,16 @@ module Guildhall
         @background = []
         @unfinished = []
         @overlaps = Set.new
+        @backpressure = Backpressure.new(config, topics, max_messages: max_messages_in_flight) { listeners.each(&:wake) }
         @contention = Contention.new
+        @watchdog = Watchdog.new(self, stall_timeout:)
+        @registries = Reachability::Registries.new(topics) { |name, **payload| publish(name, **payload) }
         @quiet = @stopping = false
-        @failure = @timer = @runners = @backpressure = @registries = nil
+        @failure = @timer = @runners = nil
       end
 
-      # Builds how the payloads of topics are decoded.
       # @param runners [Runners, nil] nil: nothing is consumed, this only checks whether the workers can do what the routes want of them
-      # @return [Hash{Routing::Topic=>Decoding}]
+      # @return [Hash{Routing::Topic=>Decoding}] how the payloads of topics are decoded
       # @raise [ConfigurationError] listing every route whose workers cannot
       def self.decodings(application, topics, runners = nil)
         problems = Config::Problems.new
@@ -81,49 +76,33 @@ module Guildhall
         made.freeze
       end
 
-      # Starts all threads. Where something raises, or a stop comes meanwhile, {#undo} ends those that were started.
+      # Starts all threads. Where something raises, or a stop comes meanwhile, {#stop} ends those that were started.
       def launch
-        @backpressure = Backpressure.new(config, @topics, max_messages: @max_messages_in_flight) { listeners.each(&:wake) }
         @timer = Timer.new { |raised| error(raised, "timer") }
         @runners = Runners.new(config.concurrency, logger: @application.log_target) { |raised| error(raised, "runner") }
-        plan_decoding
+        @decodings = Runtime.decodings(@application, @topics, @runners)
         advise_of_decoding if @application.first_process?
         return unless @application.started? # a stop has come: the group need not be joined
 
         @members = create_members
         @members.each(&:start)
         begin_timing
-        watch_registries
         check_soon if @application.first_process?
-        @topics.map(&:consumer).uniq.each { |consumer| begin_periods(consumer) }
-      end
-
-      # Ends what {#launch} has started, instead of {#stop}.
-      def undo
-        @stopping = true
-        now = Clock.now
-        @members.each { |members| members.stop(now + 1) }.each { |members| members.join(now + UNDO_SECONDS) }
-        @timer&.close(now)
-        @runners&.close(now)
-        wait_background(now + 1)
       end
 
       # Finishes the work in progress, commits, leaves the groups. Blocks. The listeners get most of the time: what is left of it is for
       # closing.
-      # @param deadline [Float] of the {Clock}
       # @return [Boolean] whether all work in progress was finished, and the brokers have answered
       def stop(deadline)
         @stopping = true
         @members.each { |members| members.stop(deadline - 1) }
-        clean = @members.map { |members| members.join(deadline) }.all?
-        clean = @timer.close(deadline) && clean
-        clean = @runners.close(deadline) && clean
-        wait_background(deadline) && clean
+        ended = @members.map { |members| members.join(deadline) }
+        ended += [@timer, @runners].compact.map { |one| one.close(deadline) }
+        [*ended, wait_background(deadline)].all?
       end
 
       # Publishes an event of the stop in a thread of its own. A subscriber that ends its thread does not end the stop. One that hangs
       # holds it up for half of the time that is left: the other half is for the work in progress.
-      # @param deadline [Float] of the {Clock}
       def announce(name, deadline, **payload)
         seconds = Clock.left(deadline, least: 1.0) / 2
         return if in_background { publish(name, **payload) }.join(seconds)
@@ -139,11 +118,7 @@ module Guildhall
       end
 
       def listeners = @members.flat_map(&:listeners)
-
-      # @return [Array<Partition>] those that are assigned now
       def partitions = listeners.flat_map(&:partitions)
-
-      # @return [Decoding] how payloads of this topic are decoded
       def decoding(topic) = @decodings.fetch(topic)
 
       # Starts no new work until {#resume}; what is in work is finished, and the membership in the groups goes on.
@@ -151,12 +126,9 @@ module Guildhall
 
       # Takes {#quiet} back.
       def resume = switch_quiet(false, "app.resumed")
-
-      # @return [Boolean] whether {#quiet} was called, and not taken back
       def quiet? = @quiet
 
       # Runs a block that waits for a broker, or may hang, and must not hold up the caller, in a thread of its own; {#stop} waits for it.
-      # @return [Thread]
       def in_background(&)
         @lock.synchronize do # until it is known that the thread is one of ours, {#include?} waits
           thread = Thread.new { ErrorBoundary.contain(->(raised) { error(raised, "background") }, &) }
@@ -181,7 +153,6 @@ module Guildhall
       end
 
       # Several routes of a group take the same topic: that is reported once.
-      # @param routes [Routing::GroupRoutes]
       def report_overlap(routes, name)
         chosen, *others = routes.candidates(name)
         return if others.empty? || !@lock.synchronize { @overlaps.add?([routes.group, name]) }
@@ -202,13 +173,7 @@ module Guildhall
       end
 
       def background = @lock.synchronize { @background }
-
-      # @return [Boolean] whether all have ended
       def wait_background(deadline) = background.map { |thread| thread.join(Clock.left(deadline)) }.all?
-
-      def plan_decoding
-        @decodings = Runtime.decodings(@application, @topics, @runners)
-      end
 
       def advise_of_decoding
         @decodings.each do |topic, decoding|
@@ -235,18 +200,14 @@ module Guildhall
         @timer.every(config.commit_interval) { listeners.each(&:commit_soon) }
         @timer.every(@tick_interval) { partitions.each { |partition| partition.notify(:tick) if partition.ticks? } }
         @timer.every(@lag_interval) { measure_lag }
-        watchdog = Watchdog.new(self, stall_timeout: @stall_timeout)
-        @timer.every(watchdog.interval) { watchdog.check }
+        @timer.every(@watchdog.interval) { @watchdog.check }
+        @timer.every(Reachability::Registries::CHECK_SECONDS) { @registries.check } if @registries.any?
+        @topics.map(&:consumer).uniq.each { |consumer| begin_periods(consumer) }
       end
 
       def measure_lag
         partitions, unknown = @members.map(&:measure_lag).transpose.map { |lists| lists.flatten(1) }
         publish("lag.measured", partitions:, unknown:) if listening?("lag.measured")
-      end
-
-      def watch_registries
-        @registries = Reachability::Registries.new(@topics) { |name, **payload| publish(name, **payload) }
-        @timer.every(Reachability::Registries::CHECK_SECONDS) { @registries.check } if @registries.any?
       end
 
       # Not at once: missing topics are still being created, and a process that runs briefly needs no check.

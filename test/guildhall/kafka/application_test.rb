@@ -86,22 +86,21 @@ class KafkaApplicationTest < GuildhallTest
     assert_equal [true, :stopped], [listeners.all?(&:ended?), @application.state]
   end
 
-  def test_what_nobody_waits_for_costs_as_much_as_there_is_and_is_forgotten_once_it_has_arrived
-    looks = 0
-    pending = true
-    handle = Object.new
-    handle.define_singleton_method(:pending?) { (looks += 1) && pending }
-    2_000.times { @application.abandon(handle) }
-    assert_operator looks, :<, 8_000
-    pending = false
-    4_000.times { @application.abandon(handle) }
-    assert_operator @application.instance_variable_get(:@producers).instance_variable_get(:@abandoned).size, :<, 2_000
+  def test_what_nobody_waits_for_is_forgotten_once_it_has_arrived
+    waiting = Object.new # as rdkafka holds the handle
+    @application.abandon(waiting)
+    4_000.times { @application.abandon(Object.new) }
+    GC.start
+    abandoned = @application.instance_variable_get(:@producers).instance_variable_get(:@abandoned).keys
+    assert_operator abandoned.size, :<, 2_000
+    assert_includes abandoned, waiting
   end
 
   # Of the next producer's messages as many would be dropped, and would count as delivered.
   def test_what_nobody_waits_for_is_forgotten_with_its_producer
     @application.producer
-    @application.abandon(Object.new.tap { |handle| handle.define_singleton_method(:pending?) { true } })
+    handle = Object.new.tap { |one| one.define_singleton_method(:pending?) { true } }
+    @application.abandon(handle)
     producers = @application.instance_variable_get(:@producers)
     assert producers.close(Guildhall::Clock.now + 30)
     @broker.suspend
@@ -264,6 +263,9 @@ class KafkaApplicationTest < GuildhallTest
     assert_equal ["errors"], recorded
   end
 
+  RATES = {"EUR" => 1.1} # rubocop:disable Style/MutableConstant -- that is what workers cannot run
+  USES_RATES = Guildhall::JSON.lazy >> Guildhall.map { |document| RATES[document["a"]] }
+
   def test_only_the_first_process_of_a_swarm_says_what_is_true_of_all
     [nil, 1, 2].each do |number|
       application = Guildhall::Kafka::Application.new
@@ -273,11 +275,10 @@ class KafkaApplicationTest < GuildhallTest
       told = []
       application.instrumentation.subscribe("app.advised") { |event| told << event.payload.slice(:about, :group, :topic).compact }
       application.advise { ["too few connections"] }
-      application.routes.draw { topic("t") { consumer Idle } }
-      plan = Struct.new(:reason) { def refused? = true }.new("no")
+      application.routes.draw { topic("t") { consumer(Idle) && deserializer(USES_RATES) } }
       test = self
       application.define_singleton_method(:new_runtime) do |topics|
-        test.send(:without_brokers, super(topics), plan) { told << :checked }
+        test.send(:without_brokers, super(topics)) { told << :checked }
       end
       application.start
       application.stop(timeout: 5)
@@ -541,8 +542,7 @@ class KafkaApplicationTest < GuildhallTest
   end
 
   # A run whose threads do nothing, and whose routes' workers cannot do what is wanted.
-  def without_brokers(runtime, plan, &on_check)
-    runtime.define_singleton_method(:plan_decoding) { @decodings = @topics.to_h { |topic| [topic, plan] } }
+  def without_brokers(runtime, &on_check)
     runtime.define_singleton_method(:create_members) { [] }
     runtime.define_singleton_method(:check_targets, &on_check)
     runtime.define_singleton_method(:in_background) { |&work| Thread.new(&work).join }

@@ -13,13 +13,12 @@ module Guildhall
         DEFAULT_PORT = 9092
         private_constant :SECURITY, :DEFAULT_PORT
 
-        def initialize(config)
-          @config = config
-          @process_number = nil
-        end
-
         # @return [Integer, nil] which of several processes this is that have the same settings; nil: there is one
         attr_accessor :process_number
+
+        def initialize(config)
+          @config = config
+        end
 
         # @return [Array<Array<Routing::Topic>>] those together that one client can read
         def together(topics)
@@ -28,8 +27,6 @@ module Guildhall
           end.values
         end
 
-        # @param broker [String] host and port
-        # @param topics [Array<Routing::Topic>] what is routed
         # @return [Hash{Symbol=>Object}, nil] security settings of the clients that have it among their bootstrap.servers; nil: none has, as
         #   where somebody else's client connects to it, or they differ
         def connecting_to(broker, topics)
@@ -43,7 +40,6 @@ module Guildhall
         # Several clients of one group are as many members, of which each needs a name of its own where they have names.
         # @param topic [Routing::Topic] one of the client's
         # @param number [Integer] which it is of the clients of this group
-        # @return [Hash{Symbol=>Object}] librdkafka's
         def settings(topic, number = 1)
           settings = Config::LibrdkafkaSettings::DEFAULTS.merge(@config.librdkafka, topic.kafka)
           settings[:"auto.offset.reset"] = topic.initial_offset if topic.initial_offset

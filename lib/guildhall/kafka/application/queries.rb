@@ -19,7 +19,6 @@ module Guildhall
         )
         private_constant :RULES
 
-        # @param clients [Clients] with whose settings the brokers are asked
         def initialize(application, clients)
           @application = application
           @clients = clients
@@ -38,10 +37,7 @@ module Guildhall
 
         # Which keys the groups have parked, of routes with `ordering :key`, as far as their members have committed it: the messages
         # that were passed over, of parked keys and, for a moment, those that are in work. Blocks for the brokers' answers.
-        # @param groups [Array<String>, nil] as for {#lag}
-        # @return [Broker::Answer] of {Broker::ParkedKeys::Row}s, as for {#lag}
-        # @raise [ConfigurationError] listing every error
-        # @raise [UnreachableError] as for {#lag}
+        # @return [Broker::Answer] of {Broker::ParkedKeys::Row}s; arguments, and what is raised, as for {#lag}
         def parked_keys(groups: nil, topics: nil)
           ask(groups, topics, :ordering) { |settings, some| Broker::ParkedKeys.new(settings, some).answer }
         end
@@ -50,8 +46,7 @@ module Guildhall
         # @yieldparam dead_letters [Broker::DeadLetters] closed when the block ends
         # @return [Object] what the block returns
         # @raise [Guildhall::ArgumentError] where there is no such topic
-        # @raise [ConfigurationError] listing every error
-        # @raise [KafkaError]
+        # @raise [ConfigurationError, KafkaError]
         def dead_letters(name)
           RULES.check!({topic: name}, owner: "dead_letters")
           @application.validate!
@@ -90,7 +85,6 @@ module Guildhall
 
         private
 
-        # @param having [Symbol] only topics whose routes say that
         def ask(groups, topics, having = :itself)
           @application.open_log
           chosen = Routing::RouteSelection.new(groups:, topics:).choose(@application.validate!).reject(&:assigned).select(&having)

@@ -20,7 +20,6 @@ module Guildhall
           @problems = Config::Problems.new
         end
 
-        # @raise [ConfigurationError] listing every error
         def topics
           @config.validate(@problems)
           topics = @routes.topics(@problems)

@@ -46,7 +46,6 @@ module Guildhall
         # Lets librdkafka check all settings of a client together: it makes one, without brokers, which is dropped. Takes less than a
         # millisecond, but for certificates that have to be read.
         # @param settings [Hash{Symbol=>Object}] whose names and values are good
-        # @param type [Symbol] :rd_kafka_consumer or :rd_kafka_producer
         def self.validate_together(settings, type, problems, owner)
           config = Rdkafka::Bindings.rd_kafka_conf_new
           error = FFI::MemoryPointer.new(:char, ERROR_BYTES)
@@ -133,7 +132,6 @@ module Guildhall
         # A String that hides its content where objects are printed: in a Hash, an instance variable, an error of Ruby's.
         class Secret < String
           def inspect = HIDDEN
-
           def pretty_print(printer) = printer.text(HIDDEN)
         end
 
@@ -142,13 +140,11 @@ module Guildhall
           settings.to_h { |name, value| [name, secret?(name, value) && value.is_a?(String) ? Secret.new(value).freeze : value] }
         end
 
-        # @param name [#to_s] of a setting
         def self.secret?(name, value = nil)
           name.to_s.b.match?(NAMES) || (value.is_a?(String) && value.b.match?(IN_ADDRESS))
         end
 
         # @param text [String] of somebody else's, which may quote the value
-        # @return [String] without it
         def self.without(text, name, value)
           secret?(name, value) && !value.empty? ? text.gsub(value.dup.force_encoding(text.encoding), HIDDEN) : text
         end
@@ -160,7 +156,6 @@ module Guildhall
         end
 
         # For a value that may be secret, or hold a secret.
-        # @return [String] its class, such as "an Array"
         def self.kind(value)
           return "nil" if value.nil?
 

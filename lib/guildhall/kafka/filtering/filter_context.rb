@@ -17,7 +17,6 @@ module Guildhall
         attr_reader :rejected
         # @return [Integer, nil] the index of the first record that has to wait; nil: none has to
         attr_reader :postponed
-        # @return [Numeric, nil] how long it has to wait
         attr_reader :seconds
 
         def initialize(batch)
@@ -34,9 +33,7 @@ module Guildhall
         end
 
         def size = @entries.size
-
         def empty? = @entries.empty?
-
         def last = @entries.last&.last
 
         # Messages for which the block is true are not consumed; offsets pass them.
@@ -51,8 +48,6 @@ module Guildhall
 
         # This message and all after it wait; those before it are consumed now. The partition is paused meanwhile; then the
         # filters are called with what has waited. Other partitions go on.
-        # @param message [Message] one of these
-        # @raise [Guildhall::ArgumentError]
         def postpone(message, seconds)
           POSTPONE.check!({seconds:}, owner: "postpone")
           place = @entries.index { |_, other| other.equal?(message) }

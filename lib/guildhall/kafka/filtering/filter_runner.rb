@@ -10,12 +10,6 @@ module Guildhall
       # Calls the filters of a partition with each of its batches, once, before the consumer sees it. Messages that have to wait become a
       # batch of their own, which pauses the partition when its turn comes. Used by one runner at a time.
       class FilterRunner
-        # @return [FilterRunner, nil] nil: the route has no filters
-        def self.for(partition)
-          new(partition) if partition.topic.filters.any?
-        end
-
-        # (see .for)
         def initialize(partition)
           @partition = partition
           @reports = partition.reports

@@ -52,35 +52,27 @@ module Guildhall
         end
       end
 
+      Delay = Settings.value do
+        setting :seconds, nil, OptionRules.seconds, "the age", written: %w[delay SECONDS]
+      end
+
       # A message waits until it is `seconds` old.
       class Delay
-        extend Settings::Declared
-
-        setting :seconds, nil, OptionRules.seconds, "the age", written: %w[delay SECONDS]
-
-        def initialize(seconds:)
-          @seconds = seconds
-        end
-
         def call(messages)
           now = Time.now
-          young = messages.find { |message| (time = message.timestamp) && time + @seconds > now }
-          messages.postpone(young, young.timestamp + @seconds - now) if young
+          young = messages.find { |message| (time = message.timestamp) && time + seconds > now }
+          messages.postpone(young, young.timestamp + seconds - now) if young
         end
+      end
+
+      Expire = Settings.value do
+        setting :seconds, nil, OptionRules.seconds, "the age", written: %w[expire SECONDS]
       end
 
       # Messages that are older than `seconds` are not consumed.
       class Expire
-        extend Settings::Declared
-
-        setting :seconds, nil, OptionRules.seconds, "the age", written: %w[expire SECONDS]
-
-        def initialize(seconds:)
-          @seconds = seconds
-        end
-
         def call(messages)
-          oldest = Time.now - @seconds
+          oldest = Time.now - seconds
           messages.reject! { |message| (time = message.timestamp) && time < oldest }
         end
       end

@@ -24,7 +24,7 @@ module Guildhall
           @reports = partition.reports
           @topic = partition.topic
           @runtime = partition.runtime
-          @filters = Filtering::FilterRunner.for(partition)
+          @filters = Filtering::FilterRunner.new(partition) if partition.topic.filters.any?
           @dead_letters = DeadLetters.for(partition)
           @attempts = Attempts.new(partition) { |seconds| @inbox.pause(:backoff, seconds) }
           @at_most_once = @topic.delivery == :at_most_once

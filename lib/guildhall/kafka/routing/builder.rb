@@ -9,15 +9,14 @@ module Guildhall
       # Evaluates a block of the routes; the methods of a subclass are what the block may call. Mistakes are noted, not raised, so that all
       # of them are reported together.
       class Builder
+        INTERNAL = %i[build multiplexed].freeze # methods for those who make a builder
+        private_constant :INTERNAL
+
         # @return [Array<Symbol>] what the block may call
         def self.callable_names
-          ancestors.take_while { |one| one != Builder }.flat_map { |one| one.public_instance_methods(false) }.uniq - internal_names
+          ancestors.take_while { |one| one != Builder }.flat_map { |one| one.public_instance_methods(false) }.uniq - INTERNAL
         end
 
-        # @return [Array<Symbol>] public methods that are for those who make a builder
-        def self.internal_names = []
-
-        # @param problems [Config::Problems]
         # @param place [String] where in the routes the block is; messages begin with it
         def initialize(problems, place)
           @problems = problems
@@ -48,7 +47,6 @@ module Guildhall
           ConfigurationError.new("#{[@place, *file_and_line].join(": ")}: #{error.message} (#{error.class})")
         end
 
-        # @param name [Symbol] of a method that the block may call
         # @return [String, nil] what is wrong with other arguments, of a method that takes keywords only
         def keywords_only(_name) = nil
 
@@ -58,25 +56,20 @@ module Guildhall
           self.class.callable_names.include?(name) && method(name).source_location.first == place.path
         end
 
-        # @return [nil]
         def report(text)
           @problems.add("#{@place}: #{text}")
           nil
         end
 
         # Notes keywords that a method does not have.
-        # @return [Hash] the others
         def known(method, given, names)
           unknown = given.except(*names)
           unknown.each_key { |name| report("#{method}: #{OptionRules.unknown("keyword #{name}", name, names)}") }
           given.except(*unknown.keys)
         end
 
-        # The name of topics that the application creates, where the route does not give one. A group's name may have characters that a
-        # topic's must not.
-        # @param setting [String] that needs the name
-        # @param name [String] made of the group's name
-        # @param keyword [String] of the setting that gives another name, with its article
+        # The name of topics that the application creates, where the route does not give one (by the keyword). A group's name may have
+        # characters that a topic's must not.
         # @return [String, nil] nil: no topic can have that name, which is reported
         def name_after(group, name, setting, keyword, rule = Settings::Rules::TOPIC_PREFIX)
           return name if rule.problem(name).nil?

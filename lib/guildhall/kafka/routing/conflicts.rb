@@ -16,14 +16,11 @@ module Guildhall
           @topics = topics
         end
 
-        # @return [Array<String>] everything that is wrong
         def errors = duplicates + shared_prefixes + name_clashes + tasks_of_one_name + cycle_errors
 
-        # Routes whose dead letters come back to them, directly or by way of other routes: a message that always fails would
-        # circulate for ever. The routes of other groups count as well, for a dead letter topic is read by every group that
-        # consumes it.
-        # @return [Array<Array(Topic, Array<String>)>] the first route of each cycle, and the dead letter topics on the way, the last of
-        #   which the route itself consumes
+        # Routes whose dead letters come back to them, directly or by way of other routes: a message that always fails would circulate for
+        # ever. The routes of other groups count as well, for a dead letter topic is read by every group that consumes it.
+        # @return [Array<Array(Topic, Array<String>)>] the first route of each cycle, and the dead letter topics on the way
         def dead_letter_cycles
           consumed = @topics.select(&:consumed?)
           groups = consumed.group_by(&:group).each_value.map { |of_group| GroupRoutes.new(of_group) }
@@ -91,18 +88,12 @@ module Guildhall
         end
 
         def made_for(topic)
-          made = []
-          if (maker = maker_of(topic))
-            made << Made.new(name: topic.name, maker:, route: topic, source: nil)
-          end
-          if topic.delay_topics
-            maker = "for dead letters of the delay topics of group #{topic.group}"
-            made << Made.new(name: topic.delay_topics.dead_letters, maker:, route: nil, source: topic)
-          end
-          if topic.dead_letter_queue&.own
-            made << Made.new(name: topic.dead_letter_queue.topic, maker: "for dead letters of #{topic}", route: nil, source: topic)
-          end
-          made
+          delays = topic.delay_topics
+          queue = topic.dead_letter_queue
+          maker = maker_of(topic)
+          [(Made.new(topic.name, maker, topic, nil) if maker),
+           (Made.new(delays.dead_letters, "for dead letters of the delay topics of group #{topic.group}", nil, topic) if delays),
+           (Made.new(queue.topic, "for dead letters of #{topic}", nil, topic) if queue&.own)].compact
         end
 
         def maker_of(topic)

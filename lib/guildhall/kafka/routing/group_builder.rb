@@ -11,43 +11,37 @@ module Guildhall
     module Routing
       # The block of `Guildhall::Kafka.routes`, and of `consumer_group "name" do … end` within it.
       class GroupBuilder < Builder
-        # wanted: topics whose messages may be produced for later, by group; off: groups that want no delay topics, nil for all groups.
-        Delayed = Struct.new(:wanted, :off) do
-          def groups = off.include?(nil) ? [] : wanted.keys - off
-        end
+        # What the builders of all groups note. multiplexed: by group; delayed: the names of topics whose messages may be produced for
+        # later, by group; undelayed: groups that want no delay topics, nil for all groups.
+        Notes = Data.define(:topics, :multiplexed, :delayed, :undelayed)
         DELAY_TOPICS = OptionRules.new(delays: Settings::Rules::ASCENDING_SECONDS, prefix: Settings::Rules::TOPIC_PREFIX)
-        private_constant :DELAY_TOPICS, :Delayed
-
-        def self.internal_names = %i[topics multiplexed complete]
-
-        attr_reader :topics
-        # @return [Hash{String=>Multiplexing}] by consumer group, where it was set
-        attr_reader :multiplexed
+        private_constant :DELAY_TOPICS, :Notes
 
         # @param defaults [Array<Proc>] settings that every topic begins with
-        # @param multiplexed [Hash{String=>Multiplexing}] gets what is set here
-        # @param delayed [Delayed] notes what is set here
-        # @param outer [Boolean] whether the blocks of other groups are within this one
-        def initialize(group, problems, defaults = [], multiplexed = {}, delayed = Delayed.new(wanted: {}, off: []), outer: true)
+        # @param notes [Notes, nil] of the builder whose block this group's is within; nil: it is the outermost
+        def initialize(group, problems, defaults = [], notes = nil)
           super(problems, "routes")
           @group = group
           @defaults = defaults.dup
-          @multiplexed = multiplexed
-          @delayed = delayed
-          @outer = outer
-          @topics = []
+          @outer = notes.nil?
+          @notes = notes || Notes.new(topics: [], multiplexed: {}, delayed: {}, undelayed: [])
         end
 
-        # After all blocks: adds delay topics for messages that need them, unless the routes have some, or want none, and says which topics
-        # the delay topics serve.
-        def complete
-          return self if @delayed.wanted.empty?
+        # @return [Hash{String=>Multiplexing}] by consumer group, where it was set
+        def multiplexed = @notes.multiplexed
 
-          group = @delayed.groups.first
-          add_delay_topics(group) if group && @topics.none?(&:delay_topics)
-          serves = @delayed.wanted.values.flatten.uniq.freeze
-          @topics.map! { |topic| topic.delay_topics ? topic.with(delay_topics: topic.delay_topics.with(serves:)) : topic }
-          self
+        # After all blocks. Adds delay topics for messages that need them, unless the routes have some, or want none.
+        def build
+          topics = @notes.topics
+          group = (@notes.delayed.keys - @notes.undelayed).first unless @notes.undelayed.include?(nil)
+          add_delay_topics(group) if group && topics.none?(&:delay_topics)
+          serves = @notes.delayed.values.flatten.uniq.freeze
+          topics.map do |topic|
+            topic = topic.with(delay_topics: topic.delay_topics.with(serves:)) if topic.delay_topics
+            next topic if topic.assigned # a topic that is read without a group has one reader
+
+            topic.with(multiplexing: multiplexed.fetch(topic.group, Multiplexing::NONE))
+          end
         end
 
         # Settings for every topic that follows in this block.
@@ -64,7 +58,7 @@ module Guildhall
           builder = TopicBuilder.new(name, @group, @problems)
           [*@defaults, *block].each { |settings| builder.apply(settings) }
           topic = builder.build
-          @topics.push(topic, *(topic.retry_topics.routes(topic) if topic.retry_topics&.named?))
+          @notes.topics.push(topic, *(topic.retry_topics.routes(topic) if topic.retry_topics&.named?))
         end
 
         # The topics that messages of `produce_later` wait in, `PREFIX.SECONDS`. Each process that consumes sends messages on from there.
@@ -74,7 +68,7 @@ module Guildhall
         # @param prefix [String, nil] of the topics' names; nil: "GROUP.delay"
         def delay_topics(*delays, prefix: nil, **unknown)
           known(:delay_topics, unknown, [:prefix])
-          return @delayed.off << (@outer ? nil : @group) if delays == [false]
+          return @notes.undelayed << (@outer ? nil : @group) if delays == [false]
 
           add_delay_topics(@group, delays, prefix)
         end
@@ -90,7 +84,7 @@ module Guildhall
 
           builder = ScheduleBuilder.new(topic, @group, @problems)
           builder.apply(block)
-          @topics << builder.build
+          @notes.topics << builder.build
         end
 
         # Every topic whose name matches, also those that are created later.
@@ -103,14 +97,12 @@ module Guildhall
         # with librdkafka settings of their own have as many members of their own.
         # @param size [Integer, Range<Integer>] with a Range the lag decides: one more when this process was behind for `grow_after`, one
         #   less when it has been caught up for `shrink_after`; never more than it has partitions
-        # @option options [Numeric] lag seconds: behind means that the oldest message that is not done is older; 10 unless set
-        # @option options [Numeric] grow_after seconds; 30 unless set
-        # @option options [Numeric] shrink_after seconds; 600 unless set
+        # @param options [Hash{Symbol=>Numeric}] the settings of {Multiplexing}
         def multiplexing(size, **options)
           problems = Multiplexing.errors(size, options)
-          problems << "is set twice" if @multiplexed.key?(@group)
+          problems << "is set twice" if multiplexed.key?(@group)
           problems.each { |problem| report("group #{@group}: multiplexing #{problem}") }
-          @multiplexed[@group] = problems.any? ? Multiplexing::NONE : Multiplexing.new(size:, **options)
+          multiplexed[@group] = problems.any? ? Multiplexing::NONE : Multiplexing.new(size:, **options)
         end
 
         def consumer_group(name, &block)
@@ -120,16 +112,14 @@ module Guildhall
           rule = Settings::Rules::NAME
           return report("consumer_group needs a name, not #{name.inspect}: #{rule.expected}") if rule.problem(name)
 
-          inner = GroupBuilder.new(name, @problems, @defaults, @multiplexed, @delayed, outer: false)
-          inner.apply(block)
-          @topics.concat(inner.topics)
+          GroupBuilder.new(name, @problems, @defaults, @notes).apply(block)
         end
 
         private
 
         # For routes whose messages may be produced for later.
         def delay_topics_for(*names)
-          (@delayed.wanted[@group] ||= []).concat(names.map(&:to_s))
+          (@notes.delayed[@group] ||= []).concat(names.map(&:to_s))
         end
 
         def add_delay_topics(group, delays = [], prefix = nil)
@@ -139,7 +129,7 @@ module Guildhall
           return problems.each { |problem| report(problem) } if problems.any? || prefix.nil?
 
           delay_topics = Delaying::DelayTopics.new(prefix:, delays: delays.freeze)
-          delays.each { |delay| @topics << delay_route(delay_topics, delay, group) }
+          delays.each { |delay| @notes.topics << delay_route(delay_topics, delay, group) }
         end
 
         def delay_route(delay_topics, delay, group)
@@ -154,9 +144,6 @@ module Guildhall
 
       # The block of `schedule do … end`: its tasks.
       class ScheduleBuilder < Builder
-        def self.internal_names = [:build]
-
-        # @param topic [String] the schedule's
         def initialize(topic, group, problems)
           super(problems, "schedule of group #{group}")
           @topic = topic

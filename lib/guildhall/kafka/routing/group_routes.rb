@@ -8,7 +8,6 @@ module Guildhall
       class GroupRoutes
         attr_reader :group
 
-        # @param chosen [Array<Topic>] those of the group that this process consumes
         # @param all [Array<Topic>] all routes of the group: a process that consumes only the pattern leaves topics with a route of their
         #   own to other processes
         def initialize(chosen, all = chosen)
@@ -18,11 +17,9 @@ module Guildhall
           @elsewhere = all.reject(&:pattern?).map(&:name) - @named.keys
         end
 
-        # @param name [String] of a topic
         # @return [Topic, nil] nil: none of them takes it
         def route(name) = candidates(name).first
 
-        # @param name [String] of a topic
         # @return [Array<Topic>] all routes that match it, the one that takes it first
         def candidates(name)
           return [] if @elsewhere.include?(name)

@@ -14,10 +14,7 @@ module Guildhall
         # A group or topic was named that is not routed.
         class UnknownNameError < ConfigurationError; end
 
-        # @param groups [Array<String, Symbol>, String, Symbol, nil] only these consumer groups; nil: all
-        # @param topics [Array<String, Symbol>, String, Symbol, nil] only these topics; nil: all
-        # @param exclude_groups [Array<String, Symbol>, String, Symbol, nil] without these
-        # @param exclude_topics [Array<String, Symbol>, String, Symbol, nil] without these
+        # @param groups [Array<String, Symbol>, String, Symbol, nil] only these consumer groups; nil: all. The others alike
         def initialize(groups: nil, topics: nil, exclude_groups: nil, exclude_topics: nil)
           @groups = names(groups)
           @topics = names(topics)
@@ -25,10 +22,8 @@ module Guildhall
           @exclude_topics = names(exclude_topics)
         end
 
-        # @param routes [Array<Topic>] all that are routed
         # @return [Array<Topic>] not empty
-        # @raise [UnknownNameError] for names that are not routed
-        # @raise [ConfigurationError] where nothing is left
+        # @raise [UnknownNameError] for names that are not routed; where nothing is left, a {ConfigurationError}
         def choose(routes)
           routes = routes.select(&:consumed?)
           check(routes)

@@ -22,7 +22,6 @@ module Guildhall
           @latest_topics = nil
         end
 
-        # @raise [ConfigurationError] in a block of these routes
         def draw(&block)
           refuse_in_block("draws more routes")
           @blocks << block
@@ -30,7 +29,6 @@ module Guildhall
         end
 
         # Evaluates the blocks again: each time the application's code runs.
-        # @raise [ConfigurationError] in a block of these routes
         def topics(problems = Config::Problems.new)
           refuse_in_block("asks for the routes, as validate!, lag and produce_later do")
           group = @config.group_id
@@ -38,11 +36,7 @@ module Guildhall
           builder = GroupBuilder.new(group, problems)
           before = problems.to_a
           @blocks.each { |block| evaluate(block, builder) }
-          topics = builder.complete.topics.map do |topic|
-            next topic if topic.assigned # a topic that is read without a group has one reader
-
-            topic.with(multiplexing: builder.multiplexed.fetch(topic.group, Multiplexing::NONE))
-          end
+          topics = builder.build
           problems.add(nothing_routed) if topics.empty? && problems.to_a == before
           unused = builder.multiplexed.keys - topics.select { |topic| topic.consumed? && !topic.assigned }.map(&:group)
           problems.add(*unused.map { |group| "group #{group}: multiplexing: no topic is consumed by this group" })
@@ -56,12 +50,8 @@ module Guildhall
 
         # @return [Delaying::DelayTopics, nil] those that messages of `produce_later` wait in; nil: the routes have none
         def delay_topics = latest_topics.filter_map(&:delay_topics).first
-
-        # @return [String] a table for people
         def to_s = table(topics)
 
-        # @param decodings [Hash{Topic=>Decoding}] how their payloads are decoded
-        # @return [String] a table for people
         def table(topics, decodings = {})
           rows = topics.map do |topic|
             [topic.group, topic.to_s, topic.consumer&.to_s || "(produced to)", notes(topic, decodings[topic])]

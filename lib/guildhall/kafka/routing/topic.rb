@@ -45,7 +45,6 @@ module Guildhall
           super(non_retryable: Rules.list(non_retryable).freeze, transient: Rules.list(transient).freeze, **)
         end
 
-        # @return [Boolean] whether another attempt is not to be made
         def non_retryable?(error) = non_retryable.any? { |klass| error.is_a?(klass) }
       end
 
@@ -58,7 +57,6 @@ module Guildhall
 
       # (see RetryTopics)
       class RetryTopics
-        # @return [Boolean] whether topics can have these names
         def named? = Rules::TOPIC_PREFIX.problem(prefix).nil?
 
         # @return [String, nil] where a message goes next; nil: to the dead letters
@@ -117,8 +115,6 @@ module Guildhall
         OPTIONS = OptionRules.new("keyword", **settings.reject { |setting| setting.name == :size }.to_h { |one| [one.name, one.rule] })
         private_constant :LIMIT, :SIZE, :OPTIONS
 
-        # @param size [Object] as it was written in the routes
-        # @return [Array<String>] everything that is wrong with it
         def self.errors(size, options)
           errors = [*SIZE.problem(size), *OPTIONS.errors(options)]
           return errors if errors.any? || options.empty? || new(size:).elastic?
@@ -132,17 +128,12 @@ module Guildhall
 
         NONE = new(size: 1)
 
-        # @return [Integer] members that there are in any case
         def minimum = size.begin
-
         def maximum = size.end
 
         # @return [Boolean] whether their number changes with the lag
         def elastic? = maximum > minimum
-
-        # @return [Boolean] whether there is never more than one
         def single? = maximum == 1
-
         def to_s = elastic? ? "#{minimum} to #{maximum} members" : "#{maximum} member#{"s" unless single?}"
       end
 
@@ -219,25 +210,18 @@ module Guildhall
         def pattern? = name.is_a?(Regexp)
 
         # @return [Topic, nil] this route for that topic alone; nil when it does not belong here
-        def narrowed(topic_name)
-          with(name: topic_name) if match?(topic_name)
-        end
+        def narrowed(topic_name) = (with(name: topic_name) if match?(topic_name))
 
         # @return [Topic] this route without those topics; only a pattern changes
-        def excluding(topic_names)
-          pattern? ? with(excluded: [*excluded, *topic_names].freeze) : self
-        end
+        def excluding(topic_names) = pattern? ? with(excluded: [*excluded, *topic_names].freeze) : self
 
         # @return [Boolean] whether another attempt is not to be made after this error of the consumer's
         def non_retryable?(error)
           retries.non_retryable?(error) || (!!dead_letter_queue&.dispatch_undecodable && error.is_a?(UndecodableMessageError))
         end
 
-        # @return [Boolean] whether messages of it are sent to other topics: retry topics, or dead letters
-        def republishes? = !retry_topics.nil? || !!dead_letter_queue&.topic
-
-        # @return [Boolean] whether the framework itself produces for it
-        def needs_producer? = republishes? || !scheduled_tasks.nil?
+        # @return [Boolean] whether the framework itself produces for it: retries, dead letters, runs of tasks
+        def needs_producer? = !!(retry_topics || dead_letter_queue&.topic || scheduled_tasks)
 
         # @return [Boolean] whether messages of another topic come here, after its consumer has failed on them
         def retry_topic? = !retry_topics.nil? && retry_topics.step.positive?
@@ -258,17 +242,13 @@ module Guildhall
         # @return [Boolean] false for a topic that is produced to, and nothing else
         def consumed? = !consumer.nil?
 
-        # @return [#encode, #call, nil] what makes payloads into bytes: the serializer, or else the codec that decodes them,
-        #   where it can encode as well
+        # @return [#encode, #call, nil] what makes payloads into bytes: the serializer, or else the codec that decodes them, where it can
         def encoder
           return serializer if serializer
 
           codec = deserializer.is_a?(Guildhall::Pipeline) ? deserializer.decoder : deserializer
           codec if codec.respond_to?(:encode)
         end
-
-        # @return [Boolean] whether a deserializer may leave messages out
-        def filtering? = deserializer.is_a?(Guildhall::Pipeline)
 
         def to_s = pattern? ? name.inspect : name
 
@@ -280,7 +260,6 @@ module Guildhall
           end
         end
 
-        # @return [Hash{String=>Object}] all of it, as JSON knows it
         def summary
           settings = self.class.settings.map { |setting| setting.to_json_members(public_send(setting.name)) }
           {"group" => group, "topic" => to_s, "pattern" => pattern?, **settings.reduce(:merge),

@@ -11,8 +11,8 @@ module Guildhall
       # The block of `topic "name" do … end`: each method is a setting. {Topic} and {Filtering::BUILT_IN} declare them, and a method for
       # each is generated. The methods below take other arguments, or do more than to keep them.
       class TopicBuilder < Builder
-        # Settings that are keywords of a method, by that method: `deserializing parallel:`.
-        KEYWORDS = Topic.settings.select(&:keyword?).group_by { |setting| setting.written.first }.freeze
+        # Methods whose keywords are settings.
+        KEYWORDS = {deserializers: %i[payload key headers], deserializing: %i[parallel lazy]}.freeze
         # Where the route does not say what a key is.
         BY_KEY = VirtualPartitions.new(partitioner: :raw_key.to_proc)
         private_constant :KEYWORDS, :BY_KEY
@@ -30,7 +30,6 @@ module Guildhall
             parameters = "**given" if setting.parts
             define.call(setting.name, parameters, "keep(:#{setting.name}, #{parameters[/\w+/]})")
           end
-          KEYWORDS.each_key { |method| define.call(method, "**given", "keep_keywords(:#{method}, given)") }
           Filtering::BUILT_IN.each do |filter|
             only = filter.parts.names.first if filter.parts.one?
             define.call(filter.name, only || "**given", "add_built_in(:#{filter.name}, #{only ? "{#{only}:}" : "given"})")
@@ -38,9 +37,6 @@ module Guildhall
         end
         include Generated
 
-        def self.internal_names = [:build]
-
-        # @param name [String, Symbol, Regexp] of the topic, or that names match
         def initialize(name, group, problems)
           @name = name.is_a?(Symbol) ? name.to_s : name
           super(problems, "topic #{@name.inspect}")
@@ -48,11 +44,8 @@ module Guildhall
           @settings = {}
         end
 
-        # @param payload [#call, nil] as in `deserializer`
-        # @param key [#call, nil] takes the key's bytes
-        # @param headers [#call, nil] takes the Hash of headers
         def deserializers(**given)
-          given = known(:deserializers, given, %i[payload key headers])
+          given = known(:deserializers, given, KEYWORDS[:deserializers])
           problem = Settings::Rules::DESERIALIZER.problem(given[:payload])
           report("deserializers payload #{problem}") if problem
           deserializer(given[:payload]) if given[:payload] && !problem
@@ -60,16 +53,20 @@ module Guildhall
           keep(:headers_deserializer, given[:headers])
         end
 
-        # @param where [String, Symbol] "earliest" or "latest"
+        def deserializing(**given)
+          given = known(:deserializing, given, KEYWORDS[:deserializing])
+          keep(:parallel, given[:parallel])
+          keep(:lazy, given[:lazy])
+        end
+
         def initial_offset(where) = super(where.to_s)
 
-        # @param partitions [Hash{Integer=>Symbol, Integer, Time}] partition => where to begin
-        def assign(partitions: nil, **)
-          super(partitions: partitions.is_a?(Hash) ? partitions.dup.freeze : partitions || {}, **)
+        def assign(partitions: nil, **unknown)
+          known(:assign, unknown, [:partitions])
+          keep(:assigned, partitions.is_a?(Hash) ? partitions.dup.freeze : partitions || {})
         end
 
         # @param active [Boolean] false: without one, also where `defaults` or `active_job_topic` would bring one
-        # @param policy [Hash{Symbol=>Object}] the settings of {DeadLetterPolicy}
         def dead_letter_queue(active = true, **policy) # rubocop:disable Style/OptionalBooleanParameter -- false is all that it says
           unless [true, false].include?(active)
             return report("dead_letter_queue takes topic: and other keywords, or false, not #{active.inspect}")
@@ -79,18 +76,14 @@ module Guildhall
           active ? super(**policy) : keep(:dead_letter_queue, nil)
         end
 
-        # @param delays [Array<Numeric>] seconds
-        # @param prefix [String, nil] of the topics' names; nil: "TOPIC.GROUP.retry". A pattern needs one
         def retry_topics(*delays, **)
           topics = super(delays: delays.flatten.freeze, **)
           source = @name.is_a?(Regexp) ? @name.inspect : @name
           @settings[:retry_topics] = topics.with(source:, prefix: topics.prefix || retry_prefix)
         end
 
-        # @param by [Symbol] :key
         def ordering(by = nil, **) = super(by:, **)
 
-        # @param settings [Hash{Symbol,String=>Object}] librdkafka's
         def kafka(settings)
           settings = Config::Secrets.hide(settings.transform_keys { |name| name.to_s.scrub.to_sym }).freeze if settings.is_a?(Hash)
           super
@@ -99,14 +92,12 @@ module Guildhall
         # Filters are called in the order of their settings, with what those before them have left.
         # @param filter [Class, #call, nil] a class whose instances have `call(messages)` (one for each partition, as long as that
         #   is assigned), or an object with `call`, which all partitions share; nil: the block
-        # @param arguments [Hash] keywords for the class
         def filter(filter = nil, **arguments, &block)
           source = filter || block
           name = (source.is_a?(Class) ? source : source.class).name || "filter"
           add_filter(source.is_a?(Proc) ? "block" : name, source, arguments)
         end
 
-        # @return [Topic]
         def build
           @settings[:virtual_partitions] ||= BY_KEY if @settings[:ordering]
           queue = @settings[:dead_letter_queue]
@@ -121,19 +112,13 @@ module Guildhall
         def keywords_only(name)
           return unless method(name).parameters == [%i[keyrest given]]
 
-          names = KEYWORDS[name]&.map { |member| member.written.last } || (Topic.settings[name] || Filtering::BUILT_IN[name])&.parts&.names
+          names = KEYWORDS[name] || (Topic.settings[name] || Filtering::BUILT_IN[name])&.parts&.names
           "takes keywords only: #{names.map { |one| "#{one}:" }.join(", ")}" if names
         end
 
         def keep(name, value)
           parts = Topic.settings[name].rule if Topic.settings[name].parts && value
           @settings[name] = parts ? parts.new(**known(name, value, parts.settings.names)) : value
-        end
-
-        def keep_keywords(method, given)
-          members = KEYWORDS.fetch(method)
-          given = known(method, given, members.map { |member| member.written.last })
-          members.each { |member| keep(member.name, given.fetch(member.written.last, member.default)) }
         end
 
         def add_built_in(name, given)

@@ -29,10 +29,8 @@ module Guildhall
                        "one more")
         end
 
-        # @return [Integer] messages in memory now
-        attr_reader :messages, :bytes
-        # @return [Integer] messages that may be in memory
-        attr_reader :max_messages, :max_bytes
+        # What is in memory now, and what may be.
+        attr_reader :messages, :bytes, :max_messages, :max_bytes
 
         # @param max_messages [Integer, nil] for tests; nil: MAX_MESSAGES, or what the runners need
         # @yield called when there is room again, for callers that found none
@@ -62,7 +60,6 @@ module Guildhall
           end
         end
 
-        # @param batch [Messages::Batch] that was added
         def remove(batch)
           @on_room.call if @lock.synchronize { take_off(batch) }
         end
@@ -79,9 +76,7 @@ module Guildhall
           true
         end
 
-        def room?
-          @messages < @max_messages && @bytes < @max_bytes
-        end
+        def room? = @messages < @max_messages && @bytes < @max_bytes
       end
     end
   end

@@ -45,8 +45,7 @@ module Guildhall
           end
         end
 
-        # The database does what is asked of it.
-        # @param messages [Array<Object>] messages that do not fail any more
+        # The database does what is asked of it: these messages do not fail any more.
         def over(messages)
           @lock.synchronize { messages.each { |message| @failing.delete(message) } }
         end

@@ -12,7 +12,6 @@ module Guildhall
         KILL_SECONDS = 1 # that all threads together have to end when they are killed
         private_constant :TIME_SLICE_SECONDS, :KILL_SECONDS
 
-        # @param count [Integer] threads
         # @param logger [Logger, nil] `Guildhall.logger` of the code that these threads run; nil: one that writes to standard error
         # @yieldparam error [Exception] what a `run` raised: it should not
         def initialize(count, logger: nil, &on_error)
@@ -40,23 +39,15 @@ module Guildhall
           @lock.synchronize { @urgent << job if @jobs.reject! { |other| other.equal?(job) } }
         end
 
-        # @return [Boolean] whether it is one of them
-        def include?(thread)
-          @lock.synchronize { @threads.include?(thread) }
-        end
+        def include?(thread) = @lock.synchronize { @threads.include?(thread) }
 
-        # @return [Integer] threads that run something now
-        def busy
-          @lock.synchronize { @busy }
-        end
+        # How many of the threads run something now.
+        def busy = @lock.synchronize { @busy }
 
-        # @return [Integer] jobs that wait for a thread
-        def waiting
-          @lock.synchronize { @jobs.size + @urgent.size }
-        end
+        # How many jobs wait for a thread.
+        def waiting = @lock.synchronize { @jobs.size + @urgent.size }
 
         # Ends the threads once they have run what was pushed, or kills them at the deadline, and waits a second at most for that.
-        # @param deadline [Float] of the monotonic clock, in seconds
         # @return [Boolean] whether all of them ended by themselves
         def close(deadline)
           @lock.synchronize do

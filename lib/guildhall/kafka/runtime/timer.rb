@@ -12,7 +12,6 @@ module Guildhall
         WAKE_SECONDS = 0.1 # that the thread has to wake up and end, also past the deadline
         private_constant :Entry, :WAKE_SECONDS
 
-        # @yieldparam error [Exception] what a block raised
         def initialize(&on_error)
           @entries = []
           @lock = Mutex.new
@@ -22,7 +21,6 @@ module Guildhall
           start
         end
 
-        # @param seconds [Numeric] from now
         # @return [Object, nil] a token for {#cancel}; nil: the timer is closed, and will not call it
         def after(seconds, &block)
           entry = Entry.new(time: Clock.now + seconds, block:)
@@ -45,19 +43,12 @@ module Guildhall
           end
         end
 
-        # @param entry [Object] what {#after} returned; nil: nothing happens
-        def cancel(entry)
-          @lock.synchronize { @entries.delete_if { |other| other.equal?(entry) } }
-        end
+        def cancel(entry) = @lock.synchronize { @entries.delete_if { |other| other.equal?(entry) } }
 
-        # @return [Boolean] whether it is this timer's
-        def include?(thread)
-          thread.equal?(@thread)
-        end
+        def include?(thread) = thread.equal?(@thread)
 
         # What is not due yet will not happen. Blocks until the job at hand has ended, or kills it at the deadline. What a job has raised is
         # not raised here.
-        # @param deadline [Float] of the {Clock}
         # @return [Boolean] whether the job has ended by itself
         def close(deadline)
           @lock.synchronize do

@@ -17,7 +17,6 @@ module Guildhall
                   "Psych" => "Guildhall::YAML", "YAML" => "Guildhall::YAML", "CSV" => "Guildhall::CSV"}.freeze
 
         class << self
-          # @param zero [Boolean] whether 0 is allowed
           def duration(zero: false)
             seconds = OptionRules.seconds(zero:)
             seconds.with(check: ->(value) { seconds.check.call(value) && (Rules.milliseconds(value) || true) })
@@ -31,7 +30,6 @@ module Guildhall
             "is in seconds: #{value} looks like milliseconds (write #{value / 1000.0} for that, or #{value}.0 if seconds are meant)"
           end
 
-          # @param count [Integer] of arguments that it gets
           def callable(expected, count)
             OptionRules.rule(expected) { |value| value.respond_to?(:call) && (Rules.arity_problem(value, count) || true) }
           end
@@ -55,7 +53,6 @@ module Guildhall
           end
 
           # Several values, or one. Anything else is taken for one, and not asked for its elements: a Range may have no end.
-          # @return [Array]
           def list(given)
             case given
             when nil, Array, Set then given.to_a

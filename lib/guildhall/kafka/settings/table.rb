@@ -26,14 +26,10 @@ module Guildhall
 
         # @return [String, Symbol] what messages call it: as routes write it
         def label = keyword? ? written.join(" ") : name
-
-        # @return [Boolean] whether routes write it as a keyword of another method
         def keyword? = written&.last.is_a?(Symbol)
 
         # @return [Table, nil] the settings that it consists of
         def parts = (rule.settings if rule.respond_to?(:settings))
-
-        # @return [Hash{String=>Object}] what JSON has of it
         def to_json_members(value) = json ? json.call(value) : {name.to_s => Settings.plain(value)}
 
         # @return [Array<String>] rows of the guide's table: its own, and one for each of its parts
@@ -58,27 +54,16 @@ module Guildhall
         end
 
         def [](name) = @settings[name]
-
         def each(&) = @settings.each_value(&)
-
         def names = @settings.keys
-
         def defaults = @settings.transform_values(&:default)
-
-        # @return [OptionRules]
         def rules = OptionRules.new("setting", **@settings.transform_values(&:rule))
-
-        # @param values [Hash{Symbol=>Object}] of all settings, and perhaps of others
-        # @return [Array<String>] everything that is wrong with them
         def problems(values, prefix = "") = flat_map { |setting| setting.problems(values.fetch(setting.name), prefix) }
-
-        # @return [String] Markdown
         def to_markdown = ["| setting | default | meaning |", "|---|---|---|", *flat_map(&:to_rows)].join("\n")
       end
 
       # Of classes with a table.
       module Declared
-        # @return [Table]
         def settings = @settings ||= Table.new
 
         private

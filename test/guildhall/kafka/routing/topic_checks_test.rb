@@ -112,6 +112,7 @@ class KafkaRoutingChecksTest < GuildhallTest
 
   def test_a_mistake_is_one_error_that_says_what_is_taken
     {proc { throttle 5, 10 } => "throttle: takes keywords only: limit:, per:", proc { deserializing :lazy } => "deserializing: takes keywords only: parallel:, lazy:",
+     proc { deserializers :key } => "deserializers: takes keywords only: payload:, key:, headers:",
      proc { retries 3 } => "retries: takes keywords only: pause_timeout:, pause_max_timeout:, non_retryable:, transient:, contention_limit:",
      proc { ordering } => "ordering by must be :key, not nil",
      proc { dead_letter_queue "h.dead" } => 'dead_letter_queue takes topic: and other keywords, or false, not "h.dead"'}
