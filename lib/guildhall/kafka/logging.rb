@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require "rbconfig"
-require "guildhall/error_boundary"
 
 module Guildhall
   module Kafka
@@ -37,8 +36,7 @@ module Guildhall
         end
       end
 
-      # A line of JSON: time, level, process of a swarm, message; for an event also its name and payload, with errors as class, message
-      # and frame.
+      # A line of JSON: time, level, process of a swarm, message; for an event also its name and payload.
       class JSONFormatter
         def initialize
           require "guildhall/json"
@@ -59,15 +57,11 @@ module Guildhall
           when Float then value.finite? ? value : value.to_s
           when Array then value.map { |one| plain(one) }
           when Hash then value.to_h { |key, one| [key.to_s, plain(one)] }
-          when Exception
-            {"class" => value.class.name.to_s, "message" => text(ErrorBoundary.message(value)), "frame" => ApplicationFrame.of(value)}
           else text(value.to_s)
           end
         end
 
-        def text(string)
-          string.encode(Encoding::UTF_8, invalid: :replace, undef: :replace).scrub
-        end
+        def text(string) = string.encode(Encoding::UTF_8, invalid: :replace, undef: :replace).scrub
       end
 
       # The place in the application's own code that an error came from.
@@ -82,6 +76,56 @@ module Guildhall
           foreign = [GUILDHALL, RbConfig::CONFIG["rubylibdir"], *Gem.path].map { |folder| "#{folder}/" }
           frames.find { |frame| !frame.start_with?("<internal:", *foreign) } || frames.first
         end
+      end
+
+      # Writes one application's log: its events, librdkafka's log, and the errors of subscribers.
+      class Log
+        # @return [Logger, nil] used while `config.logger` is not set
+        attr_accessor :default
+
+        # @param reachability [#failed, nil] gets what librdkafka's log says about brokers that cannot be reached
+        def initialize(config, reachability = nil)
+          @config = config
+          @reachability = reachability
+          @default = nil
+          @opened = false
+        end
+
+        # Subscribes to the events that the Logger prints. Further calls do nothing.
+        def open(instrumentation)
+          return if @opened
+
+          @opened = true
+          Rdkafka::Config.logger = librdkafka
+          log = EventLog.new(logger) if logger
+          instrumentation.subscribe(*log.names) { |event| log.call(event) } if log&.names&.any?
+        end
+
+        # @return [Logger, nil] nil: silence
+        def logger
+          @config.logger_given? ? @config.logger : (@default ||= Logging.logger($stderr, level: "warn"))
+        end
+
+        # @return [Logger] for the application's code, which finds it as `Guildhall.logger`, and for librdkafka's lines
+        def target = logger || Logger.new(nil)
+
+        # @param text [String] that stands in each line, if the Logger has one of our formatters
+        def label=(text)
+          logger.progname = text if [TextFormatter, JSONFormatter].include?(logger&.formatter.class)
+        end
+
+        def librdkafka
+          @librdkafka ||= LibrdkafkaLog.new(target, &@reachability&.method(:failed))
+        end
+
+        # For standard error: JSON if the log is JSON.
+        def format_line(text, severity = "ERROR")
+          json = logger&.formatter
+          json.is_a?(JSONFormatter) ? json.call(severity, Time.now, logger.progname, text) : "#{text}\n"
+        end
+
+        # @param message [String] of an error of a subscriber
+        def report(message) = logger&.error(message)
       end
     end
   end

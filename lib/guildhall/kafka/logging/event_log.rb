@@ -60,7 +60,7 @@ module Guildhall
 
         def app_stopping(timeout:, **) = "stopping: work in progress has #{timeout.round(1)} s"
 
-        def app_stopped(unfinished:, **) = ["stopped", *("not finished: #{unfinished.join(", ")}" if unfinished.any?)].join("; ")
+        def app_stopped(unfinished:, **) = "stopped#{"; not finished: #{unfinished.join(", ")}" if unfinished.any?}"
 
         def broker_unreachable(broker:, reason:, advice:, seconds:, **)
           ["Kafka broker #{broker} cannot be reached#{lasting(seconds)}: #{reason}", *advice].join("; ")
@@ -95,8 +95,7 @@ module Guildhall
           end
           moves << "and #{partitions.size - MAX_PARTITIONS} more partitions" if partitions.size > MAX_PARTITIONS
           "group #{group}: the next offset does not exist any more (deleted by the topic's retention, the topic is a new one, or an " \
-            "offset beyond its end was committed): " \
-            "#{moves.join("; ")}"
+            "offset beyond its end was committed): #{moves.join("; ")}"
         end
 
         def members_changed(group:, members:, change:, seconds:, **)
