@@ -19,12 +19,10 @@ module Guildhall
         JOINING = %w[wait-join wait-sync].freeze
         MICROSECONDS = 1_000_000.0
         FETCH_WAIT_MS = 500 # librdkafka's default
-        # received: how many answers have come; waiting: since when one is waited for, nil: none is; down: since when there is no
-        # connection.
+        # received: how many answers; waiting: since when one is waited for, or nil; down: since when there is no connection, or nil.
         BrokerState = Struct.new(:address, :node, :received, :waiting, :down)
         private_constant :SAMPLE_MS, :SILENT_SECONDS, :CONNECTING, :JOINING, :MICROSECONDS, :FETCH_WAIT_MS, :BrokerState
 
-        # @return [Hash{Symbol=>Object}] a client's settings, with statistics often enough
         def self.settings(settings)
           own = interval_ms(settings)
           settings.merge("statistics.interval.ms": own ? (own / samples(own).to_f).round : SAMPLE_MS)
@@ -39,7 +37,6 @@ module Guildhall
           own if own.positive?
         end
 
-        # @param reachability [Brokers] gets to know what is found
         def initialize(settings, reachability, clock: Clock)
           @reachability = reachability
           @clock = clock
@@ -57,7 +54,6 @@ module Guildhall
           @statistics = nil
         end
 
-        # @param json [String] librdkafka's statistics
         def read(json)
           statistics = FORMAT.document(json)
           now = @clock.now
@@ -72,8 +68,7 @@ module Guildhall
           @statistics = statistics
         end
 
-        # Call it after each {#read}: librdkafka sends more statistics than the user has asked for.
-        # @return [Boolean] whether these are for the user
+        # After each {#read}: whether these statistics are for the user; librdkafka sends more than he has asked for.
         def statistics_due? = !@interval_ms.nil? && ((@samples += 1) % Answers.samples(@interval_ms)).zero?
 
         # @return [Float] since a broker has last answered this client
