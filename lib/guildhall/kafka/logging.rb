@@ -10,8 +10,6 @@ module Guildhall
       FORMATS = %w[text json].freeze
       LEVELS = %w[debug info warn error fatal].freeze
 
-      # @param format [String] one of {FORMATS}
-      # @param level [String] one of {LEVELS}
       # @return [Logger] whose lines leave the process at once, also where `out` is a pipe
       def self.logger(out, format: "text", level: "info")
         out.sync = true
@@ -83,7 +81,7 @@ module Guildhall
         # @return [Logger, nil] used while `config.logger` is not set
         attr_accessor :default
 
-        # @param reachability [#failed, nil] gets what librdkafka's log says about brokers that cannot be reached
+        # @param reachability [#failed, nil] gets what librdkafka says about brokers that cannot be reached
         def initialize(config, reachability = nil)
           @config = config
           @reachability = reachability
@@ -124,7 +122,6 @@ module Guildhall
           json.is_a?(JSONFormatter) ? json.call(severity, Time.now, logger.progname, text) : "#{text}\n"
         end
 
-        # @param message [String] of an error of a subscriber
         def report(message) = logger&.error(message)
       end
     end

@@ -59,7 +59,6 @@ module Guildhall
         end
 
         def app_stopping(timeout:, **) = "stopping: work in progress has #{timeout.round(1)} s"
-
         def app_stopped(unfinished:, **) = "stopped#{"; not finished: #{unfinished.join(", ")}" if unfinished.any?}"
 
         def broker_unreachable(broker:, reason:, advice:, seconds:, **)
@@ -114,11 +113,8 @@ module Guildhall
         end
 
         def swarm_process_started(number:, pid:, **) = "process #{number}: pid #{pid}"
-
         def swarm_process_stopping(number:, pid:, reason:, **) = "process #{number} (pid #{pid}) is replaced: #{reason}"
-
         def swarm_process_ended(number:, pid:, status:, **) = "process #{number} (pid #{pid}) has ended: #{status}"
-
         def swarm_process_restarting(number:, seconds:, **) = "process #{number} is started again in #{seconds.round(1)} s"
 
         def consumer_retrying(topic:, partition:, attempt:, seconds:, offset: nil, **)
@@ -150,9 +146,7 @@ module Guildhall
         end
 
         def lasting(seconds) = seconds >= 1 ? " for #{seconds.round} s now" : ""
-
         def membership(group, number) = "group #{group}#{", member #{number}" if number > 1}"
-
         def places(pairs) = pairs.empty? ? "nothing" : pairs.map { |pair| pair.join("/") }.join(", ")
 
         def numbered(topic, numbers)

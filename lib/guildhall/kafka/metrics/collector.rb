@@ -10,7 +10,7 @@ module Guildhall
       # Makes metrics of one application's events, and lets {Sampler} measure the rest each time that lag is measured. Subscribes only to
       # events that become a figure. Its subscribers run in the thread that publishes.
       class Collector
-        # @param backends [Array<#record>] what one raises harms no other, and no other figure
+        # @param backends [Array<#record>] called in any thread; what one raises harms no other, and no other figure
         def initialize(application, backends)
           @application = application
           @backends = backends
@@ -52,13 +52,9 @@ module Guildhall
         end
 
         def consumer_retrying(**payload) = count("retries", payload)
-
         def filter_rejected(filter:, count:, **payload) = record("rejected.messages", count, {**payload.slice(*PLACE), filter:})
-
         def retry_topic_dispatched(error_class:, **payload) = count("retry_topic.messages", payload, error: error_class)
-
         def dead_letter_queue_dispatched(error_class:, **payload) = count("dead_letters", payload, error: error_class)
-
         def error_occurred(error:, type:, **) = record("errors", 1, {type:, error: error.class.name.to_s})
 
         def broker_unreachable(broker:, reminder:, **)
@@ -70,7 +66,6 @@ module Guildhall
         end
 
         def rebalance_partitions_assigned(group:, **) = record("rebalances", 1, {group:, kind: "assigned"})
-
         def rebalance_partitions_revoked(group:, lost:, **) = record("rebalances", 1, {group:, kind: lost ? "lost" : "revoked"})
 
         def offsets_committed(group:, seconds:, error:)

@@ -31,7 +31,6 @@ module Guildhall
           @instruments = LIST.to_h { |metric| [metric.name, instrument(metric)] }
         end
 
-        # Called by the application, in any of its threads. Does not block.
         def record(metric, value, tags)
           attributes = tags.to_h { |tag, said| [tag.to_s, said.is_a?(Symbol) ? said.to_s : said] }
           one = @instruments.fetch(metric.name)

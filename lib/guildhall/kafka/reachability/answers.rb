@@ -23,24 +23,19 @@ module Guildhall
         BrokerState = Struct.new(:address, :node, :received, :waiting, :down)
         private_constant :SAMPLE_MS, :SILENT_SECONDS, :CONNECTING, :JOINING, :MICROSECONDS, :FETCH_WAIT_MS, :BrokerState
 
+        # A client's settings, with statistics often enough: for the user they come as often as he has set.
         def self.settings(settings)
-          own = interval_ms(settings)
-          settings.merge("statistics.interval.ms": own ? (own / samples(own).to_f).round : SAMPLE_MS)
-        end
-
-        # @return [Integer] how many statistics come in the time between two that the user wants
-        def self.samples(interval_ms) = (interval_ms / SAMPLE_MS.to_f).ceil
-
-        # @return [Integer, nil] how often the user wants statistics; nil: not at all
-        def self.interval_ms(settings)
           own = settings[:"statistics.interval.ms"].to_i
-          own if own.positive?
+          settings.merge("statistics.interval.ms": own.positive? ? (own / samples(own).to_f).round : SAMPLE_MS)
         end
+
+        # @return [Integer] how many statistics come in the time between two that the user wants; 0: he wants none
+        def self.samples(interval_ms) = (interval_ms / SAMPLE_MS.to_f).ceil
 
         def initialize(settings, reachability, clock: Clock)
           @reachability = reachability
           @clock = clock
-          @interval_ms = Answers.interval_ms(settings)
+          @every = Answers.samples(settings[:"statistics.interval.ms"].to_i)
           @samples = 0
           wait_ms = (settings[:"fetch.wait.max.ms"] || FETCH_WAIT_MS).to_i
           @limit = SILENT_SECONDS + (wait_ms / 1000.0)
@@ -69,7 +64,7 @@ module Guildhall
         end
 
         # After each {#read}: whether these statistics are for the user; librdkafka sends more than he has asked for.
-        def statistics_due? = !@interval_ms.nil? && ((@samples += 1) % Answers.samples(@interval_ms)).zero?
+        def statistics_due? = @every.positive? && ((@samples += 1) % @every).zero?
 
         # @return [Float] since a broker has last answered this client
         def seconds = [@clock.now - @answered_at, 0.0].max

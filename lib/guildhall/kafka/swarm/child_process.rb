@@ -27,17 +27,9 @@ module Guildhall
           nil
         end
 
-        attr_reader :number
-        # @return [Integer, nil] nil: there is no process now
-        attr_reader :pid
-        # @return [UNIXSocket, nil] its reports come here
-        attr_reader :socket
-        # @return [Float, nil] time of the {Clock} when another process takes the place of the one that has ended; nil: none does
-        attr_reader :due
-        # @return [Array<String>] why it is not alive, by its own report
-        attr_reader :sick
-        # @return [Array<String>] why it is not ready
-        attr_reader :unready
+        # number: from 1; pid: nil where there is no process now; socket: its reports come there; due: when another process takes the place
+        # of the one that has ended, by the {Clock}, nil: none does; sick, unready: why it is not alive, and not ready, by its own report.
+        attr_reader :number, :pid, :socket, :due, :sick, :unready
 
         def initialize(number, backoff)
           @number = number
@@ -61,9 +53,7 @@ module Guildhall
         end
 
         def running? = !@pid.nil?
-
         def stopping? = running? && !@deadline.nil?
-
         def late? = stopping? && Clock.now > @deadline
 
         def silence = Clock.now - @heard

@@ -127,7 +127,6 @@ module Guildhall
 
         # Keeps what is stored, and has nothing to read from.
         class Client
-          # @return [Array<Integer>] each the offset after a message that is done
           attr_reader :stored
 
           def initialize = @stored = []
@@ -155,7 +154,6 @@ module Guildhall
 
           def request(&block) = @requests << block
 
-          # Every broker answers.
           def answers = self
           def from?(*) = true
         end
@@ -199,16 +197,13 @@ module Guildhall
         # Takes messages as waterdrop's producer does, and keeps them.
         class Producer
           CONFIG = Struct.new(:max_wait_timeout).new(60_000).freeze
-          # What a message that was delivered comes back as.
           Report = Data.define(:topic_name, :partition, :offset) do
             def wait(**) = self
           end
           private_constant :CONFIG, :Report
 
-          # @return [Array<Hash>] messages of consumers
-          attr_reader :produced
-          # @return [Array<Hash>] messages that went to a dead letter topic
-          attr_reader :dead_letters
+          # What consumers have produced, and what went to a dead letter topic.
+          attr_reader :produced, :dead_letters
 
           # @param steps [Array<#call>] what waterdrop's middleware would do with each message
           def initialize(steps)
@@ -244,9 +239,8 @@ module Guildhall
           end
         end
 
-        # Keeps what is produced in a transaction until that is committed.
+        # Keeps what is produced in a transaction until that is committed; then `producer` has it.
         class TransactionalProducer < Producer
-          # @param producer [Producer] has what was committed
           def initialize(steps, producer)
             super(steps)
             @committed = producer.produced
@@ -279,11 +273,7 @@ module Guildhall
 
         # Stands for a {Kafka::Runtime} of one partition, without threads and brokers; keeps the errors that are reported.
         class Runtime
-          # @return [Config] with pauses between attempts that a test does not notice
-          attr_reader :config
-          attr_reader :application, :producer, :backpressure, :runners, :timer, :contention
-          # @return [Array<Exception>] that were reported
-          attr_reader :errors
+          attr_reader :config, :application, :producer, :backpressure, :runners, :timer, :contention, :errors
 
           # @param application [#instrumentation, #consumer_class] whose subscribers see what happens
           def initialize(topic, application, config:, timer: Timer.new, steps: [])
