@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require "guildhall/kafka"
-require "guildhall/kafka/testing/offline"
+require "guildhall/kafka/testing/offline_topic"
 
 # A partition without a broker: what is fed to it is consumed by the test's own thread, one job after the other.
 class KafkaPartition

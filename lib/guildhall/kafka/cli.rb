@@ -1,11 +1,12 @@
 # frozen_string_literal: true
 
 require "guildhall/cli/command" # of another gem: not by relative path
+require "guildhall/clock"
+require "guildhall/printable"
+require "guildhall/suggestion"
+require "guildhall/text_table"
 require_relative "errors"
-require_relative "cli/server"
-require_relative "cli/groups"
-require_relative "cli/dlq"
-require_relative "cli/schedule"
+require_relative "logging"
 
 module Guildhall
   module Kafka
@@ -13,9 +14,150 @@ module Guildhall
     module CLI
       def self.commands = [Server, Swarm, Routes, Lag, Keys, Dlq, Schedule, Metrics]
 
+      # A command that works on the user's application: it loads the file named with `-r`, and then calls `perform`.
+      class ApplicationCommand < Guildhall::CLI::Command
+        DEFAULT_FILES = ["guildhall.rb", "config/environment.rb"].freeze
+        PARTIAL = 3 # the exit status where a part could not be queried
+        PARTIAL_NOTE = "Topics and partitions that could not be queried are listed on standard error; the exit status is " \
+                       "#{PARTIAL} then.".freeze
+
+        private
+
+        def define_options(options)
+          options.on("-r", "--require FILE", "the application: configuration and routes (default: #{DEFAULT_FILES.join(" or ")})")
+        end
+
+        def call(_arguments)
+          load_application
+          begin
+            perform
+          rescue Routing::RouteSelection::UnknownNameError => error
+            raise Guildhall::ArgumentError, error.message
+          rescue Rdkafka::RdkafkaError => error
+            raise translated(error)
+          end
+        end
+
+        def load_application
+          file = @options[:require] || DEFAULT_FILES.find { |candidate| File.exist?(candidate) }
+          raise Guildhall::ArgumentError, "no application: name its file with -r ./app.rb" unless file
+          raise Guildhall::ArgumentError, "there is no file #{file} to require" unless File.file?(file)
+
+          require "guildhall/kafka"
+          require File.expand_path(file)
+        end
+
+        def translated(error)
+          return CommandError.new("Kafka: #{Broker::Errors.explain(error, error.message)}") unless Broker::Errors.unanswered?(error)
+
+          UnreachableError.at(Kafka.config.librdkafka, error.rdkafka_response, error.message)
+        end
+
+        # Prints a table of the subclass's `HEADINGS` and `cells(row)`; with --json, its `data(row)` as a line of JSON for each.
+        def print_rows(rows)
+          return rows.each { |row| print_json(data(row)) } if @options[:json]
+
+          @out.puts(TextTable.lines([self.class::HEADINGS, *rows.map { |row| cells(row) }]))
+        end
+
+        # Prints to standard error what could not be queried. A topic of the routes that does not exist (yet) is no failure; a missing topic
+        # that the user has named is.
+        # @return [Integer] the exit status
+        def report(problems, named: [])
+          problems.each { |problem| @err.puts("guildhall: #{problem.missing? ? "there is no topic #{problem.topic}" : problem}") }
+          problems.all? { |problem| problem.missing? && !named.include?(problem.topic) } ? 0 : PARTIAL
+        end
+
+        # For JSON: bytes that are not valid text are printed in base 64.
+        def text(name, bytes)
+          readable = bytes && DeadLetterQueue::DeadLetter.utf8(bytes.b)
+          return {name => readable} if readable.nil? || readable.encoding == Encoding::UTF_8
+
+          {"#{name}_base64" => [bytes].pack("m0")}
+        end
+
+        def time(time, format = "%F %T") = time&.utc&.strftime(format)
+      end
+
+      # `guildhall server`: consumes until SIGINT, SIGTERM, SIGQUIT or SIGHUP.
+      class Server < ApplicationCommand
+        def self.summary = "Consume the application's topics until SIGINT or SIGTERM"
+
+        # With `--log-format json`, an error of the arguments, of the application's file or of its configuration is printed as JSON, too.
+        def run(arguments)
+          super
+        rescue StandardError, ScriptError => error
+          raise unless json?(arguments)
+
+          known = error.is_a?(Guildhall::Error)
+          message = known ? "guildhall: #{error.message}" : error.full_message(highlight: false)
+          @err.write(Logging::JSONFormatter.new.call("FATAL", Time.now, nil, message))
+          known ? Guildhall::CLI.status(error) : 1
+        end
+
+        private
+
+        def json?(arguments)
+          @options[:"log-format"] == "json" || arguments.include?("--log-format=json") ||
+            arguments.each_cons(2).include?(%w[--log-format json])
+        end
+
+        def define_options(options)
+          super
+          options.on("-g", "--groups A,B", Array, "only these consumer groups (default: all)")
+          options.on("-t", "--topics A,B", Array, "only these topics (default: all), also of a pattern")
+          options.on("--exclude-groups A,B", Array, "without these consumer groups")
+          options.on("--exclude-topics A,B", Array, "without these topics, also of a pattern")
+          options.on("-c", "--concurrency N", Integer, "runner threads, instead of the application's setting")
+          options.on("--log-format FORMAT", Logging::FORMATS, "text or json, to standard output; overrides config.logger")
+          options.on("--log-level LEVEL", Logging::LEVELS, "#{Logging::LEVELS.join(", ")}: to standard output; overrides config.logger")
+        end
+
+        def call(arguments)
+          number = @options[:concurrency]
+          raise Guildhall::ArgumentError, "--concurrency must be 1 or more, not #{number} #{see_help}" if number&.<(1)
+
+          super
+        end
+
+        def perform
+          Kafka.config.concurrency = @options[:concurrency] if @options[:concurrency]
+          set_logger
+          consume(groups: @options[:groups], topics: @options[:topics], exclude_groups: @options[:"exclude-groups"],
+            exclude_topics: @options[:"exclude-topics"])
+        end
+
+        def consume(**selection) = Kafka.run(**selection)
+
+        def set_logger
+          chosen = {format: @options[:"log-format"], level: @options[:"log-level"]}.compact
+          logger = Logging.logger(@out, **chosen)
+          return Kafka.config.logger = logger if chosen.any?
+
+          own = Kafka.application.default_logger
+          own.respond_to?(:log_to) ? own.log_to(@out) : Kafka.application.default_logger = logger
+        end
+      end
+
+      # `guildhall swarm`: `guildhall server` in several processes.
+      class Swarm < Server
+        def self.summary = "Consume the application's topics in several processes until SIGINT or SIGTERM"
+
+        private
+
+        def define_options(options)
+          super
+          options.on("-p", "--processes N", Integer, "how many (default: one for each core)")
+          options.on("--memory-limit MB", Float, "a process with more resident memory is replaced (default: none)")
+        end
+
+        def consume(**selection)
+          Kafka.swarm(processes: @options[:processes], memory_limit: @options[:"memory-limit"], **selection)
+        end
+      end
+
       # `guildhall routes`: prints groups, topics and consumers.
       class Routes < ApplicationCommand
-        # (see Guildhall::CLI::Command.summary)
         def self.summary = "Check the application's settings and routes; print its consumer groups, topics and consumers"
 
         private
@@ -30,22 +172,147 @@ module Guildhall
           decodings = Kafka.application.check!
           Kafka.application.advice.each { |message| @err.puts("guildhall: warning: #{message}") }
           topics = Kafka.routes.latest_topics
-          if @options[:json]
-            topics.each { |topic| print_json(data(topic, decodings[topic])) }
+          return @out.puts(Kafka.routes.table(topics, decodings)) unless @options[:json]
+
+          topics.each do |topic|
+            decoding = decodings[topic]
+            print_json({**topic.summary, "decoded_by" => decoding&.place&.to_s, "not_on_workers" => decoding&.reason})
+          end
+          nil
+        end
+      end
+
+      # A command that asks the brokers about consumer groups, and prints a row for each partition, or key.
+      class GroupCommand < ApplicationCommand
+        private
+
+        def define_options(options)
+          super
+          options.on("-g", "--groups A,B", Array, "only these consumer groups (default: all)")
+          options.on("-t", "--topics A,B", Array, "only these topics (default: all)")
+          options.on("--json", "a line of JSON for each #{self.class::ROW}")
+          options.separator("\n#{self.class::NOTES}#{PARTIAL_NOTE}")
+        end
+
+        def perform
+          answer = Kafka.application.public_send(self.class::QUERY, groups: @options[:groups], topics: @options[:topics])
+          print_rows(answer)
+          report(answer.problems, named: [*@options[:topics]])
+        end
+
+        def seconds(row) = row.seconds && format("%.1f", row.seconds)
+      end
+
+      # `guildhall lag`: how far the application's consumer groups are behind.
+      class Lag < GroupCommand
+        QUERY = :lag
+        ROW = "partition"
+        HEADINGS = %w[GROUP TOPIC PARTITION COMMITTED END MESSAGES SECONDS].freeze
+        NOTES = <<~TEXT
+          SECONDS: the age of the oldest message that is not committed. MESSAGES is 0 if only control records of
+          transactions follow the committed offset; between messages they are counted. COMMITTED with an exclamation mark
+          lies beyond the END: the group will begin anew, as auto.offset.reset says.
+        TEXT
+
+        def self.summary = "Print the lag of the application's consumer groups, from the broker"
+
+        private
+
+        def cells(row)
+          [row.group, row.topic, row.partition, "#{row.committed}#{"!" if row.beyond_end?}", row.end_offset, row.messages, seconds(row)]
+        end
+
+        def data(row) = {**row.to_h.transform_keys(&:to_s), "beyond_end" => row.beyond_end?}
+      end
+
+      # `guildhall keys`: the keys that wait because a message of theirs has failed.
+      class Keys < GroupCommand
+        QUERY = :parked_keys
+        ROW = "key"
+        HEADINGS = %w[GROUP TOPIC PARTITION KEY OFFSET MESSAGES SECONDS].freeze
+        NOTES = <<~TEXT
+          OFFSET: of the first message that waits. MESSAGES: how many were passed over when the group last
+          committed; messages in work count, too. SECONDS: the age of the first.
+        TEXT
+        MAX_KEY_CHARACTERS = 60
+
+        def self.summary = "Print the parked keys of topics that are ordered by key, from the broker"
+
+        private
+
+        def cells(row)
+          key = row.key && Printable.words(row.key, MAX_KEY_CHARACTERS)
+          [row.group, row.topic, row.partition, key, row.offset, row.messages, seconds(row)]
+        end
+
+        def data(row)
+          {"group" => row.group, "topic" => row.topic, "partition" => row.partition, **text("key", row.key), "offset" => row.offset,
+           "messages" => row.messages, "seconds" => row.seconds}
+        end
+      end
+
+      # `guildhall schedule`: recurring tasks.
+      class Schedule < ApplicationCommand
+        HEADINGS = %w[TASK CRON MISSED ENABLED LAST STATE NEXT].freeze
+        ACTIONS = %w[list run enable disable].freeze
+        ISO = "%FT%TZ"
+
+        def self.summary = "List, run, enable and disable scheduled tasks"
+
+        private
+
+        def arity = 2
+
+        def define_options(options)
+          options.banner = "usage: guildhall schedule list|run NAME|enable NAME|disable NAME [options]\n#{self.class.summary}\n\n"
+          super
+          options.on("--json", "list: a line of JSON for each task")
+          options.separator("\nrun: in this process, now; its due times stay as they are. disable: no process runs it, from now on.")
+        end
+
+        def call(arguments)
+          @action, @name = arguments
+          problem = wrong_arguments and raise Guildhall::ArgumentError, "#{problem} #{see_help}"
+          super
+        end
+
+        def wrong_arguments
+          return "which command? One of #{ACTIONS.join(", ")}" unless @action
+          return "no command schedule #{@action}#{Suggestion.for(@action, ACTIONS)}" unless ACTIONS.include?(@action)
+          return ("unexpected argument: #{@name}" if @name) if @action == "list"
+          return "schedule #{@action} needs the name of a task" unless @name
+
+          "--json is for schedule list only" if @options[:json]
+        end
+
+        def perform
+          case @action
+          when "list" then print_rows(Kafka.application.scheduled_tasks)
+          when "run"
+            began = Clock.now
+            Kafka.application.run_task(@name)
+            @out.puts(format("%s has run in %.1f s", @name, Clock.now - began))
           else
-            @out.puts(Kafka.routes.table(topics, decodings))
+            Kafka.application.switch_task(@name, @action == "enable")
+            @out.puts("#{@name} is #{@action}d")
           end
           nil
         end
 
-        def data(topic, decoding)
-          {**topic.summary, "decoded_by" => decoding&.place&.to_s, "not_on_workers" => decoding&.reason}
+        def cells(status)
+          [status.task.name, status.task.expression, status.task.missed, status.enabled ? "yes" : "no", time(status.last_due),
+           status.run&.state || "new", time(status.next_due)]
+        end
+
+        def data(status)
+          {"task" => status.task.name, "group" => status.topic.group, "cron" => status.task.expression, "missed" => status.task.missed.to_s,
+           "enabled" => status.enabled, "last_due" => time(status.last_due, ISO), "next_due" => time(status.next_due, ISO),
+           "state" => (status.run&.state || "new").to_s, "by" => status.run&.by, "error" => status.run&.error}
         end
       end
 
       # `guildhall metrics`: prints the list of metrics, and dashboards for them.
       class Metrics < Guildhall::CLI::Command
-        # (see Guildhall::CLI::Command.summary)
         def self.summary = "Print the list of metrics, or a dashboard of them for Grafana or Datadog"
 
         private
@@ -64,3 +331,5 @@ module Guildhall
     end
   end
 end
+
+require_relative "cli/dlq"

@@ -22,7 +22,11 @@ module Guildhall
         @application = application
         @stalled = {} # position by group, topic and partition
         @lock = Mutex.new
-        application.instrumentation.subscribe("partition.stalled") { |event| remember_stalled(**event.payload) }
+        # It has rejoined in vain: the first time that a partition stalls, it seeks.
+        application.instrumentation.subscribe("partition.stalled") do |event|
+          place = event.payload.values_at(:group, :topic, :partition)
+          @lock.synchronize { @stalled[place] = event.payload[:position] } if event.payload[:action] == :rejoin
+        end
       end
 
       # Every listener polls, no partition with messages left has stopped for good, and no consumer has been at work for longer than
@@ -70,11 +74,6 @@ module Guildhall
           seconds = partition.seconds_without_progress
           "#{partition}: at work for #{seconds.round} s without progress" if seconds && seconds > limit
         end
-      end
-
-      # Only if it has rejoined in vain: the first time a partition stalls, it seeks.
-      def remember_stalled(group:, topic:, partition:, position:, action:, **)
-        @lock.synchronize { @stalled[[group, topic, partition]] = position if action == :rejoin }
       end
 
       def stalled

@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require "rbconfig"
-require "guildhall/error_boundary"
 
 module Guildhall
   module Kafka
@@ -11,8 +10,6 @@ module Guildhall
       FORMATS = %w[text json].freeze
       LEVELS = %w[debug info warn error fatal].freeze
 
-      # @param format [String] one of {FORMATS}
-      # @param level [String] one of {LEVELS}
       # @return [Logger] whose lines leave the process at once, also where `out` is a pipe
       def self.logger(out, format: "text", level: "info")
         out.sync = true
@@ -37,8 +34,7 @@ module Guildhall
         end
       end
 
-      # A line of JSON: time, level, process of a swarm, message; for an event also its name and payload, with errors as class, message
-      # and frame.
+      # A line of JSON: time, level, process of a swarm, message; for an event also its name and payload.
       class JSONFormatter
         def initialize
           require "guildhall/json"
@@ -59,15 +55,11 @@ module Guildhall
           when Float then value.finite? ? value : value.to_s
           when Array then value.map { |one| plain(one) }
           when Hash then value.to_h { |key, one| [key.to_s, plain(one)] }
-          when Exception
-            {"class" => value.class.name.to_s, "message" => text(ErrorBoundary.message(value)), "frame" => ApplicationFrame.of(value)}
           else text(value.to_s)
           end
         end
 
-        def text(string)
-          string.encode(Encoding::UTF_8, invalid: :replace, undef: :replace).scrub
-        end
+        def text(string) = string.encode(Encoding::UTF_8, invalid: :replace, undef: :replace).scrub
       end
 
       # The place in the application's own code that an error came from.
@@ -82,6 +74,55 @@ module Guildhall
           foreign = [GUILDHALL, RbConfig::CONFIG["rubylibdir"], *Gem.path].map { |folder| "#{folder}/" }
           frames.find { |frame| !frame.start_with?("<internal:", *foreign) } || frames.first
         end
+      end
+
+      # Writes one application's log: its events, librdkafka's log, and the errors of subscribers.
+      class Log
+        # @return [Logger, nil] used while `config.logger` is not set
+        attr_accessor :default
+
+        # @param reachability [#failed, nil] gets what librdkafka says about brokers that cannot be reached
+        def initialize(config, reachability = nil)
+          @config = config
+          @reachability = reachability
+          @default = nil
+          @opened = false
+        end
+
+        # Subscribes to the events that the Logger prints. Further calls do nothing.
+        def open(instrumentation)
+          return if @opened
+
+          @opened = true
+          Rdkafka::Config.logger = librdkafka
+          log = EventLog.new(logger) if logger
+          instrumentation.subscribe(*log.names) { |event| log.call(event) } if log&.names&.any?
+        end
+
+        # @return [Logger, nil] nil: silence
+        def logger
+          @config.logger_given? ? @config.logger : (@default ||= Logging.logger($stderr, level: "warn"))
+        end
+
+        # @return [Logger] for the application's code, which finds it as `Guildhall.logger`, and for librdkafka's lines
+        def target = logger || Logger.new(nil)
+
+        # @param text [String] that stands in each line, if the Logger has one of our formatters
+        def label=(text)
+          logger.progname = text if [TextFormatter, JSONFormatter].include?(logger&.formatter.class)
+        end
+
+        def librdkafka
+          @librdkafka ||= LibrdkafkaLog.new(target, &@reachability&.method(:failed))
+        end
+
+        # For standard error: JSON if the log is JSON.
+        def format_line(text, severity = "ERROR")
+          json = logger&.formatter
+          json.is_a?(JSONFormatter) ? json.call(severity, Time.now, logger.progname, text) : "#{text}\n"
+        end
+
+        def report(message) = logger&.error(message)
       end
     end
   end

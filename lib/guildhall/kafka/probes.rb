@@ -2,7 +2,6 @@
 
 require "socket"
 require "guildhall/clock"
-require_relative "health"
 
 module Guildhall
   module Kafka
@@ -21,8 +20,6 @@ module Guildhall
       private_constant :HOST, :MAX_BYTES, :PATIENCE_SECONDS, :MAX_CLIENTS, :PACE_SECONDS, :STATUS, :TEXT, :Client
 
       # @param settings [Hash{Symbol=>Object}] `config.health`: port: (0: any that is free), and perhaps host:
-      # @param health [#live, #ready]
-      # @param metrics [Array<#record>] `/metrics` is the text of a {Metrics::Prometheus} among them
       # @raise [ConfigurationError] where the port cannot be listened on
       def initialize(settings, health, metrics = [])
         @health = health
@@ -35,7 +32,6 @@ module Guildhall
 
       def port = @listeners.first.local_address.ip_port
 
-      # Answers in a thread until {#stop}.
       def start
         stopped, @stopper = IO.pipe
         @thread = Thread.new { serve(stopped) }
@@ -90,7 +86,10 @@ module Guildhall
 
       # @return [Boolean] whether the connection is closed now
       def done?(client)
-        respond(client) if client.response.nil? && (read(client) || Clock.now > client.limit)
+        if client.response.nil? && (read(client) || Clock.now > client.limit)
+          client.response = response_to(client.request)
+          client.limit = Clock.now + PATIENCE_SECONDS
+        end
         send_response(client) if client.response
         return false unless client.response&.empty? || Clock.now > client.limit
 
@@ -110,11 +109,6 @@ module Guildhall
           client.request << text
         end
         true
-      end
-
-      def respond(client)
-        client.response = response_to(client.request)
-        client.limit = Clock.now + PATIENCE_SECONDS
       end
 
       def send_response(client)

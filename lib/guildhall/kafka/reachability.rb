@@ -11,8 +11,8 @@ module Guildhall
     # Publishes which brokers and schema registries an application cannot reach: at once, then again as reminders with growing pauses, and
     # when the outage is over.
     module Reachability
-      # When an outage is reported: each of its reasons at once, then again with growing pauses, whatever other reasons come between. The
-      # first report of an outage is no reminder, all others are. One object for each outage. Not thread-safe.
+      # When an outage is reported: each of its reasons at once, then again with growing pauses, whatever other reasons come between. One
+      # object for each outage. Not thread-safe.
       class Reminders
         PAUSES = GrowingPauses.new(10, 600) # seconds between two reports of the same reason
         MAX_REASONS = 20
@@ -25,7 +25,6 @@ module Guildhall
         end
 
         # @param reason [Object] what makes two reports the same
-        # @param now [Numeric] seconds, of a monotonic clock
         # @return [Boolean] whether it is to be reported now; the next report of this reason comes after a longer pause then
         def due?(reason, now)
           @reasons.shift if @reasons.size >= MAX_REASONS && !@reasons.key?(reason)
@@ -37,19 +36,17 @@ module Guildhall
           true
         end
 
-        # Called when one is reported. A diagnosis takes time: reports may come later than they were due, and in another order.
-        # @return [Boolean] whether it is a reminder: another one has been reported before
+        # Call it when one is reported, which may be later than it was due, and in another order: a diagnosis takes time.
+        # @return [Boolean] whether it is a reminder
         def announce = @announced.tap { @announced = true }
 
-        # One has been reported.
         def announced? = @announced
       end
 
       # Publishes `broker.unreachable` and `broker.reachable`, from what librdkafka logs about connections and what the clients' statistics
       # say about answers. Any thread.
       class Brokers
-        # A client that fails goes on failing, and says so at least that often (librdkafka: every 30 s): then it is over, or the client is
-        # gone.
+        # A client that fails says so at least that often (librdkafka: every 30 s), else it is over, or the client is gone.
         FORGET_SECONDS = 90
         # Another client may do well with other credentials: failures of these kinds are over once they have not been seen for so long.
         SETTLED_SECONDS = 45
@@ -85,7 +82,6 @@ module Guildhall
         private_constant(*constants(false))
 
         # @param diagnosis [#call] called with a broker's address in a thread of its own, says what is wrong with the connection, or nil
-        # @yieldparam name [String] of an event
         def initialize(diagnosis, clock: Clock, &publish)
           @diagnosis = diagnosis
           @clock = clock
@@ -96,8 +92,6 @@ module Guildhall
         end
 
         # A connection could not be made, or was refused by the broker. Does not block.
-        # @param broker [String] host and port
-        # @param reason [String] librdkafka's
         def failed(broker, reason)
           return if closed_for_the_first_time?(broker, reason)
 
@@ -111,7 +105,6 @@ module Guildhall
         end
 
         # It is connected, and leaves requests without an answer. Does not block.
-        # @param seconds [Float] for how long
         def silent(broker, seconds)
           outage, found = note(broker, UNANSWERED, seconds)
           announce(outage, found) if found
@@ -184,7 +177,6 @@ module Guildhall
         Known = Struct.new(:latest, :reminders)
         private_constant :Known
 
-        # @yieldparam name [String] of an event
         def initialize(topics, clock: Clock, &publish)
           @registries = topics.flat_map { |topic| [topic.deserializer, topic.key_deserializer, topic.serializer] }.uniq
             .flat_map { |task| registries_of(task) }.uniq(&:object_id)

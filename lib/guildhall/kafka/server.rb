@@ -47,13 +47,11 @@ module Guildhall
         end
 
         # An operator who sends one of the signals that the parent of this process has left ignored would wait for nothing.
-        # @param handlers [Hash{String=>Object}] what {.trap} returned
         def self.report_ignored(handlers, application)
           ignored = STOP.select { |name| handlers[name] == "IGNORE" }
           application.publish("signals.ignored", signals: ignored) if ignored.any?
         end
 
-        # @param handlers [Hash{String=>Object}, nil] what {.trap} returned
         def self.restore(handlers)
           handlers&.each { |name, handler| Kernel.trap(name, handler || "DEFAULT") }
         end
@@ -82,7 +80,6 @@ module Guildhall
       end
 
       # Blocks until the application has stopped.
-      # @param selection [Hash{Symbol=>Array<String>, nil}] as in {Kafka.start}
       # @return [Integer] the exit status: 0, or 1 when the deadline came before the end of the work, or a group could not be
       #   consumed any more
       def run(**selection)
@@ -111,8 +108,6 @@ module Guildhall
       end
 
       # Those that watch the process are told how it is: over HTTP if `config.health` is set, and systemd if it has started the process.
-      # @raise [ConfigurationError] where the port cannot be listened on
-      # @raise [MissingDependencyError] without the gem sd_notify
       def start_watchers
         config = @application.config
         health = Health.new(@application) if config.health || ENV.key?("NOTIFY_SOCKET")

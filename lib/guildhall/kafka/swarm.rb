@@ -34,11 +34,8 @@ module Guildhall
       # @return [Symbol] :running, :quiet or :stopping
       attr_reader :state
 
-      # @param application [Application] that has not been started
       # @param processes [Integer, nil] nil: one for each core
       # @param memory_limit [Numeric, nil] MiB of resident memory, beyond which a process is replaced; nil: none
-      # @param silence [Numeric] seconds: see {SILENCE_SECONDS}
-      # @raise [Guildhall::ArgumentError]
       def initialize(application, processes: nil, memory_limit: nil, silence: SILENCE_SECONDS)
         OPTIONS.check!({processes:, memory_limit:, silence:}, owner: "swarm")
         @application = application
@@ -54,7 +51,6 @@ module Guildhall
       end
 
       # Blocks until all processes have ended, after a signal.
-      # @param selection [Hash{Symbol=>Array<String>, nil}] as in {Kafka.start}
       # @return [Integer] the exit status: 0, or 1 when a process has not stopped in order, or 78 when none can start as it is configured
       # @raise [ConfigurationError] listing every error of configuration and routes
       # @raise [ApplicationStateError] where the application has started a Ractor while it was loaded
@@ -83,15 +79,13 @@ module Guildhall
         @application.open_log
         Producing::Producer.load
         Process.warmup
-        refuse_memory_limit(ChildProcess.resident_memory(Process.pid))
+        used = ChildProcess.resident_memory(Process.pid)
+        if @memory_limit && used >= @memory_limit
+          raise ConfigurationError, "memory limit #{@memory_limit} MB: the application alone takes #{used.round} MB, before it consumes"
+        end
+
         threads = (Thread.list - [Thread.current]).map { |thread| thread.name || thread.inspect } - STARTED_AGAIN
         @application.publish("swarm.running", version: Guildhall::VERSION, processes: @children.size, pid: Process.pid, threads:)
-      end
-
-      def refuse_memory_limit(used)
-        return if @memory_limit.nil? || used < @memory_limit
-
-        raise ConfigurationError, "memory limit #{@memory_limit} MB: the application alone takes #{used.round} MB, before it consumes"
       end
 
       # Inside a trap no lock can be taken. What reaches a process that was just forked is for its server, which has no traps yet.
@@ -131,7 +125,7 @@ module Guildhall
         @children.each { |child| follow(child) }
         look_at_memory
         @probes&.answer
-        tell_systemd if @systemd
+        @systemd_due = Clock.now + (@systemd.tell || Float::INFINITY) if @systemd && Clock.now >= @systemd_due
       end
 
       def handle(signal)
@@ -197,23 +191,13 @@ module Guildhall
         replace(child, "it has #{megabytes.round} MB of memory, and the limit is #{@memory_limit}") if child
       end
 
-      def tell_systemd
-        return if Clock.now < @systemd_due
-
-        pause = @systemd.tell
-        @systemd_due = pause ? Clock.now + pause : Float::INFINITY
-      end
-
       def replace(child, reason, timeout = @config.shutdown_timeout + GRACE_SECONDS)
         @application.publish("swarm.process_stopping", number: child.number, pid: child.pid, reason:)
         child.stop(timeout)
       end
 
-      # Checks settings and routes in a process of its own: librdkafka checks settings by making a client, and the parent must not have
-      # had one.
+      # Checks settings and routes in a process of its own: librdkafka does so by making a client, and the parent must not have had one.
       module ConfigurationCheck
-        # Blocks until it is done.
-        # @raise [ConfigurationError] listing every error
         def self.run(application, selection)
           reader, writer = IO.pipe(binmode: true)
           pid = fork do
@@ -234,7 +218,6 @@ module Guildhall
           Process.wait(pid) if pid
         end
 
-        # @return [Array(String, String), nil] class and message
         def self.problem(application, selection)
           application.check!(**selection)
           nil
@@ -247,7 +230,6 @@ module Guildhall
 
       # What the parent tells those that watch it, for all its processes.
       class CombinedHealth
-        # @param swarm [#state] :running, :quiet or :stopping
         def initialize(children, swarm)
           @children = children
           @swarm = swarm

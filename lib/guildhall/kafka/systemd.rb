@@ -12,7 +12,6 @@ module Guildhall
       MICROSECONDS = 1_000_000
       private_constant :POLL_SECONDS, :MICROSECONDS
 
-      # @raise [MissingDependencyError] without the gem sd_notify
       def initialize(application, health)
         SoftDependency.require!("sd_notify", gem: "sd_notify", purpose: "a unit of systemd with Type=notify")
         @application = application
@@ -56,7 +55,6 @@ module Guildhall
         Integer(ENV.fetch("WATCHDOG_USEC")).fdiv(MICROSECONDS) / 2 # systemd ends a process that is silent for twice as long
       end
 
-      # @return [Boolean] whether systemd has received it
       def notify(message)
         ::SdNotify.public_send(message)
         @reported = false

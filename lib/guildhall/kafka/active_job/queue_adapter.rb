@@ -8,7 +8,7 @@ require_relative "../active_job"
 module Guildhall
   module Kafka
     module ActiveJob
-      # Active Job's contract of an adapter. Produces jobs with the application's producer; may be used by any thread.
+      # Active Job's contract of an adapter: produces jobs with the application's producer. Any thread.
       class QueueAdapter < ::ActiveJob::QueueAdapters::AbstractAdapter
         NATIVE = [Rdkafka::RdkafkaError, Rdkafka::AbstractHandle::WaitTimeoutError].freeze # errors of librdkafka's handles
         PRIORITY = "a job's priority is ignored: a topic is consumed in order; give urgent jobs a queue of their own"
@@ -22,10 +22,8 @@ module Guildhall
         end
 
         # As {#enqueue}, but the job waits in a delay topic of the routes until its time has come.
-        # @param timestamp [Float] seconds since the epoch
         # @raise [DelayedJobError] where the routes have no delay topics
         # @raise what a job that is retried has raised, instead
-        # @raise [::ActiveJob::EnqueueError]
         def enqueue_at(job, timestamp)
           return enqueue(job) if due?(job, timestamp)
 
@@ -50,8 +48,7 @@ module Guildhall
         # In a transaction of Active Record: a consumer would look for what has not been committed yet (Rails 7.2).
         def enqueue_after_transaction_commit? = true
 
-        # Asked by jobs with steps: whether the job at hand had better end, because the process stops, or its partition goes to another
-        # member.
+        # Asked by jobs with steps: whether the job at hand had better end, because the process stops or its partition moves.
         def stopping?
           consumer = Consumer.current
           application = Kafka.application
@@ -100,15 +97,12 @@ module Guildhall
         end
 
         def message_of(job)
-          warn_of_priority(job) if job.priority && !@warned
+          if job.priority && !@warned # once: two threads that are the first may both say it
+            @warned = true
+            ::ActiveJob::Base.logger&.warn("guildhall: #{job.class}: #{PRIORITY}")
+          end
           headers = at_hand?(job) ? Consumer.current.job_headers : ActiveJob.current_attributes_header.headers
           {topic: job.queue_name, payload: ::JSON.generate(job.serialize), key: key(job), headers:}
-        end
-
-        # Once: two threads that are the first may both say it.
-        def warn_of_priority(job)
-          @warned = true
-          ::ActiveJob::Base.logger&.warn("guildhall: #{job.class}: #{PRIORITY}")
         end
 
         # Whether it is the job that this thread performs, which is enqueued again.

@@ -59,8 +59,7 @@ module Guildhall
         end
 
         def app_stopping(timeout:, **) = "stopping: work in progress has #{timeout.round(1)} s"
-
-        def app_stopped(unfinished:, **) = ["stopped", *("not finished: #{unfinished.join(", ")}" if unfinished.any?)].join("; ")
+        def app_stopped(unfinished:, **) = "stopped#{"; not finished: #{unfinished.join(", ")}" if unfinished.any?}"
 
         def broker_unreachable(broker:, reason:, advice:, seconds:, **)
           ["Kafka broker #{broker} cannot be reached#{lasting(seconds)}: #{reason}", *advice].join("; ")
@@ -95,8 +94,7 @@ module Guildhall
           end
           moves << "and #{partitions.size - MAX_PARTITIONS} more partitions" if partitions.size > MAX_PARTITIONS
           "group #{group}: the next offset does not exist any more (deleted by the topic's retention, the topic is a new one, or an " \
-            "offset beyond its end was committed): " \
-            "#{moves.join("; ")}"
+            "offset beyond its end was committed): #{moves.join("; ")}"
         end
 
         def members_changed(group:, members:, change:, seconds:, **)
@@ -115,11 +113,8 @@ module Guildhall
         end
 
         def swarm_process_started(number:, pid:, **) = "process #{number}: pid #{pid}"
-
         def swarm_process_stopping(number:, pid:, reason:, **) = "process #{number} (pid #{pid}) is replaced: #{reason}"
-
         def swarm_process_ended(number:, pid:, status:, **) = "process #{number} (pid #{pid}) has ended: #{status}"
-
         def swarm_process_restarting(number:, seconds:, **) = "process #{number} is started again in #{seconds.round(1)} s"
 
         def consumer_retrying(topic:, partition:, attempt:, seconds:, offset: nil, **)
@@ -151,9 +146,7 @@ module Guildhall
         end
 
         def lasting(seconds) = seconds >= 1 ? " for #{seconds.round} s now" : ""
-
         def membership(group, number) = "group #{group}#{", member #{number}" if number > 1}"
-
         def places(pairs) = pairs.empty? ? "nothing" : pairs.map { |pair| pair.join("/") }.join(", ")
 
         def numbered(topic, numbers)

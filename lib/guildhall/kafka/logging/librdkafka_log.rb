@@ -75,13 +75,11 @@ module Guildhall
 
         # Lets a line through that was not there lately, and counts those it holds back. Not thread-safe.
         class RepeatFilter
-          # How many lines are remembered; beyond that, lines that have not come lately are forgotten.
-          MAX_SEEN_LINES = 500
-          Seen = Struct.new(:latest, :due, :times)
+          MAX_SEEN_LINES = 500 # that are remembered: those that were let through last
+          Seen = Struct.new(:due, :held_back)
           private_constant :Seen
 
           # @param pause [Numeric] seconds before the same line is let through again
-          # @param clock [#now] seconds
           def initialize(pause, clock: Clock)
             @pause = pause
             @clock = clock
@@ -93,26 +91,15 @@ module Guildhall
           def admit(key)
             now = @clock.now
             seen = @seen[key]
-            return admit_first(key, now) if seen.nil? || forgotten?(seen, now)
-
-            seen.times += 1
-            seen.latest = now
-            return if now < seen.due
-
-            seen.due = now + @pause
-            seen.times.tap { seen.times = 0 }
-          end
-
-          private
-
-          def admit_first(key, now)
-            @seen.delete_if { |_, seen| forgotten?(seen, now) } if @seen.size >= MAX_SEEN_LINES
+            if seen && now < seen.due
+              seen.held_back += 1
+              return
+            end
+            @seen.delete(key)
             @seen.shift if @seen.size >= MAX_SEEN_LINES
-            @seen[key] = Seen.new(now, now + @pause, 0)
-            1
+            @seen[key] = Seen.new(now + @pause, 0)
+            seen && now - seen.due <= @pause ? seen.held_back + 1 : 1 # after so long it is a new one
           end
-
-          def forgotten?(seen, now) = now - seen.latest > @pause * 2
         end
       end
     end

@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
+require "guildhall/clock"
 require_relative "../events"
 require_relative "../metrics"
-require_relative "sampler"
 
 module Guildhall
   module Kafka
@@ -10,8 +10,7 @@ module Guildhall
       # Makes metrics of one application's events, and lets {Sampler} measure the rest each time that lag is measured. Subscribes only to
       # events that become a figure. Its subscribers run in the thread that publishes.
       class Collector
-        # @param backends [Array<#record>] called with a {Metric}, a number and a Hash of tags; what one raises harms no other, and no
-        #   other figure
+        # @param backends [Array<#record>] called in any thread; what one raises harms no other, and no other figure
         def initialize(application, backends)
           @application = application
           @backends = backends
@@ -53,13 +52,9 @@ module Guildhall
         end
 
         def consumer_retrying(**payload) = count("retries", payload)
-
         def filter_rejected(filter:, count:, **payload) = record("rejected.messages", count, {**payload.slice(*PLACE), filter:})
-
         def retry_topic_dispatched(error_class:, **payload) = count("retry_topic.messages", payload, error: error_class)
-
         def dead_letter_queue_dispatched(error_class:, **payload) = count("dead_letters", payload, error: error_class)
-
         def error_occurred(error:, type:, **) = record("errors", 1, {type:, error: error.class.name.to_s})
 
         def broker_unreachable(broker:, reminder:, **)
@@ -71,7 +66,6 @@ module Guildhall
         end
 
         def rebalance_partitions_assigned(group:, **) = record("rebalances", 1, {group:, kind: "assigned"})
-
         def rebalance_partitions_revoked(group:, lost:, **) = record("rebalances", 1, {group:, kind: lost ? "lost" : "revoked"})
 
         def offsets_committed(group:, seconds:, error:)
@@ -109,7 +103,6 @@ module Guildhall
           private_constant :DELAY_SECONDS
 
           # @param later [#call] called with seconds and a block, which it calls then; returns nil where it will not
-          # @yieldparam name [String] of a metric
           def initialize(later, &record)
             @later = later
             @record = record
@@ -117,8 +110,8 @@ module Guildhall
             clear
           end
 
-          # @param counts [Hash{String=>Integer}] growth of counters, by metric
-          # @param values [Hash{String=>Numeric}] of distributions, by metric
+          # @param counts [Hash{String=>Integer}] growth of counters
+          # @param values [Hash{String=>Numeric}] of distributions
           def add(tags, counts, values = {})
             due = @lock.synchronize do
               clear unless @owner == Process.pid # the parent passes its own on
@@ -131,10 +124,7 @@ module Guildhall
             pass_on(*due)
           end
 
-          # Passes on what there is.
-          def flush
-            pass_on(*@lock.synchronize { take })
-          end
+          def flush = pass_on(*@lock.synchronize { take })
 
           private
 
@@ -146,14 +136,111 @@ module Guildhall
           end
 
           # With the lock held.
-          def take
-            [@counts, @values].tap { clear }
-          end
+          def take = [@counts, @values].tap { clear }
 
           def pass_on(counts = {}, values = {})
             counts.each { |tags, sums| sums.each { |name, sum| @record.call(name, sum, tags) if sum.positive? } }
             values.each { |tags, lists| lists.each { |name, list| list.each { |value| @record.call(name, value, tags) } } }
           end
+        end
+      end
+
+      # Measures what has no events: partitions, memory, threads, the pool, the producer, the garbage collector. Used by one thread.
+      class Sampler
+        def initialize(application, &record)
+          @application = application
+          @record = record
+          @set = {} # by the place of a partition the names of the gauges that were set for it
+          @lag_known_at = {}
+          @totals = Hash.new(0)
+          @collected = [Clock.now, GC.total_time]
+        end
+
+        # @param lags [Array<Hash{Symbol=>Object}>] of the event `lag.measured`
+        def sample(lags)
+          listeners = @application.listeners.reject(&:leaving?)
+          sample_lags(lags)
+          listeners.group_by(&:group).each do |group, of_group|
+            gauge("members", of_group.size, {group:})
+            gauge("broker.silence_seconds", of_group.map { |listener| listener.answers.seconds }.min, {group:})
+          end
+          assigned = @application.partitions.map { |partition| sample_partition(partition) }
+          gauge("partitions", assigned.size)
+          reset_gone(assigned, listeners)
+          sample_process
+          sample_pool
+        end
+
+        private
+
+        # Where the lag is not known, the last value stays, and its age grows: else an alert on lag would end as soon as an outage begins.
+        def sample_lags(lags)
+          lags.each do |lag|
+            place = lag.slice(*PLACE)
+            @lag_known_at[place] = Clock.now
+            set(place, "lag.messages" => lag.fetch(:messages), "lag.seconds" => lag.fetch(:seconds))
+          end
+          @lag_known_at.each { |place, known_at| set(place, "lag.age_seconds" => Clock.now - known_at) }
+        end
+
+        # @return [Hash{Symbol=>Object}] its place
+        def sample_partition(partition)
+          place = {group: partition.topic.group, topic: partition.name, partition: partition.number}
+          keys, messages = partition.parked_keys&.counts
+          set(place, "parked.keys" => keys, "parked.messages" => messages) if keys
+          sends = partition.topic.dead_letter_queue || partition.outbox.used?
+          set(place, "dead_letters.blocked" => partition.blocked ? 1 : 0) if sends
+          place
+        end
+
+        def set(place, values)
+          @set[place] = [*@set[place], *values.keys].uniq
+          values.each { |name, value| gauge(name, value, place) }
+        end
+
+        # A gauge keeps its last value in Prometheus and OpenTelemetry. It becomes 0 here once the partition belongs to another process, so
+        # that a sum over all processes counts it once. Partitions that a group has lost without being asked keep their gauges until the
+        # group has partitions again: until then, no other process may be measuring them.
+        def reset_gone(assigned, listeners)
+          lost = listeners.reject(&:assigned?).map(&:group)
+          gone = @set.keys.reject { |place| assigned.include?(place) || lost.include?(place[:group]) }
+          gone.each do |place|
+            @set.delete(place).each { |name| gauge(name, 0, place) }
+            @lag_known_at.delete(place)
+          end
+        end
+
+        def sample_process
+          flight = @application.backpressure
+          gauge("in_flight.messages", flight.messages)
+          gauge("in_flight.bytes", flight.bytes)
+          gauge("runners.busy", @application.runners.busy)
+          gauge("runners.waiting", @application.runners.waiting)
+          gauge("producer.queued", @application.producer_queue)
+          before = @collected
+          @collected = [Clock.now, GC.total_time] # seconds, nanoseconds
+          gauge("gc.share", (@collected.last - before.last).fdiv([(@collected.first - before.first) * 1_000_000_000, 1].max))
+        end
+
+        def sample_pool
+          stats = @application.pool_in_use&.stats or return
+          %i[workers busy queued].each { |name| gauge("pool.#{name}", stats[name]) }
+          gauge("pool.breaker_open", stats[:breaker_open] ? 1 : 0)
+          count("pool.payloads", stats[:inlined], {place: "inline"})
+          count("pool.payloads", stats[:by_workers], {place: "workers"})
+          count("pool.deaths", stats[:deaths])
+          %w[wait run].each do |what|
+            stats[:"#{what}_seconds"].each { |percentile, seconds| gauge("pool.#{what}_seconds", seconds, {percentile:}) if seconds }
+          end
+        end
+
+        def gauge(name, value, tags = {}) = @record.call(name, value, tags)
+
+        # Adds to the counter what has come since the last sample. Negative where another pool has taken the place of the first.
+        def count(name, total, tags = {})
+          growth = total - @totals[[name, tags]]
+          @totals[[name, tags]] = total
+          @record.call(name, growth, tags) if growth >= 0
         end
       end
     end

@@ -30,7 +30,6 @@ module Guildhall
           @metrics = LIST.to_h { |metric| [metric.name, register(metric)] }
         end
 
-        # Called by the application, in any of its threads. Does not block.
         def record(metric, value, tags)
           labels = tags.transform_values(&:to_s)
           one = @metrics.fetch(metric.name)

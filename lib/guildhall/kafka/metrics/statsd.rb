@@ -27,8 +27,7 @@ module Guildhall
 
         # @param client [#count, #gauge, #distribution, nil] a `Datadog::Statsd`, or another client with these methods; it batches, and its
         #   own tags are sent along. nil: a `Datadog::Statsd` for the host and port
-        # @param host [String, nil] nil: what the gem takes for the default
-        # @param port [Integer, nil] nil: what the gem takes for the default
+        # @param host [String, nil] nil, as for the port: what the gem takes for the default
         # @param prefix [String] before each name
         # @raise [MissingDependencyError] without a client and without the gem dogstatsd-ruby
         # @raise [Guildhall::ArgumentError] for a client that cannot send all of them
@@ -43,7 +42,6 @@ module Guildhall
           @names = {}
         end
 
-        # Called by the application, in any of its threads. Does not block.
         def record(metric, value, tags)
           name = @names[metric] ||= "#{@prefix}#{metric.full_name}"
           @client.public_send(SENDERS.fetch(metric.type), name, value, tags: tags.map { |tag, said| "#{tag}:#{said}" })

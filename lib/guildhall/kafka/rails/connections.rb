@@ -8,7 +8,6 @@ module Guildhall
       module Connections
         class << self
           # Loads Active Record, which consumers would do anyway. Connects to nothing.
-          # @param concurrency [Integer] runner threads
           # @return [Array<String>] a line for each database of this environment that has too few connections
           def problems(concurrency)
             return [] unless defined?(::ActiveRecord::Railtie)
@@ -32,7 +31,6 @@ module Guildhall
               "config/database.yml, under #{database.env_name}#{advice}"
           end
 
-          # @return [Array(String, Integer)] the name that this Rails has for it, and the number; nil or less than 0: no limit
           def limit(database)
             database.respond_to?(:max_connections) ? ["max_connections", database.max_connections] : ["pool", database.pool]
           end

@@ -11,7 +11,6 @@ module Guildhall
           @reloader = rails.reloader
         end
 
-        # @return [Object] what the block returns
         def call(call, &block)
           return block.call if jobs?(call)
 
@@ -63,7 +62,6 @@ module Guildhall
           end
 
           # Within the executor, which would report what the block raises, but does not know where it happened.
-          # @return [Object] what the block returns
           def during(call)
             yield
           rescue Exception => error # rubocop:disable Lint/RescueException -- as the executor does

@@ -8,7 +8,6 @@ module Guildhall
       # `Rails.logger`, for Guildhall's own lines.
       class Log < SimpleDelegator
         # They come every few seconds, and a development log has all levels. Metrics and subscribers get them.
-        # @return [Array<String>] events that are not written
         def unwanted_events = %w[lag.measured statistics.emitted]
 
         # `guildhall server` prints its lines to standard output too, as `rails server` does.

@@ -19,31 +19,23 @@ module Guildhall
         JOINING = %w[wait-join wait-sync].freeze
         MICROSECONDS = 1_000_000.0
         FETCH_WAIT_MS = 500 # librdkafka's default
-        # received: how many answers have come; waiting: since when one is waited for, nil: none is; down: since when there is no
-        # connection.
+        # received: how many answers; waiting: since when one is waited for, or nil; down: since when there is no connection, or nil.
         BrokerState = Struct.new(:address, :node, :received, :waiting, :down)
         private_constant :SAMPLE_MS, :SILENT_SECONDS, :CONNECTING, :JOINING, :MICROSECONDS, :FETCH_WAIT_MS, :BrokerState
 
-        # @return [Hash{Symbol=>Object}] a client's settings, with statistics often enough
+        # A client's settings, with statistics often enough: for the user they come as often as he has set.
         def self.settings(settings)
-          own = interval_ms(settings)
-          settings.merge("statistics.interval.ms": own ? (own / samples(own).to_f).round : SAMPLE_MS)
+          own = settings[:"statistics.interval.ms"].to_i
+          settings.merge("statistics.interval.ms": own.positive? ? (own / samples(own).to_f).round : SAMPLE_MS)
         end
 
-        # @return [Integer] how many statistics come in the time between two that the user wants
+        # @return [Integer] how many statistics come in the time between two that the user wants; 0: he wants none
         def self.samples(interval_ms) = (interval_ms / SAMPLE_MS.to_f).ceil
 
-        # @return [Integer, nil] how often the user wants statistics; nil: not at all
-        def self.interval_ms(settings)
-          own = settings[:"statistics.interval.ms"].to_i
-          own if own.positive?
-        end
-
-        # @param reachability [Brokers] gets to know what is found
         def initialize(settings, reachability, clock: Clock)
           @reachability = reachability
           @clock = clock
-          @interval_ms = Answers.interval_ms(settings)
+          @every = Answers.samples(settings[:"statistics.interval.ms"].to_i)
           @samples = 0
           wait_ms = (settings[:"fetch.wait.max.ms"] || FETCH_WAIT_MS).to_i
           @limit = SILENT_SECONDS + (wait_ms / 1000.0)
@@ -57,7 +49,6 @@ module Guildhall
           @statistics = nil
         end
 
-        # @param json [String] librdkafka's statistics
         def read(json)
           statistics = FORMAT.document(json)
           now = @clock.now
@@ -72,9 +63,8 @@ module Guildhall
           @statistics = statistics
         end
 
-        # Call it after each {#read}: librdkafka sends more statistics than the user has asked for.
-        # @return [Boolean] whether these are for the user
-        def statistics_due? = !@interval_ms.nil? && ((@samples += 1) % Answers.samples(@interval_ms)).zero?
+        # After each {#read}: whether these statistics are for the user; librdkafka sends more than he has asked for.
+        def statistics_due? = @every.positive? && ((@samples += 1) % @every).zero?
 
         # @return [Float] since a broker has last answered this client
         def seconds = [@clock.now - @answered_at, 0.0].max

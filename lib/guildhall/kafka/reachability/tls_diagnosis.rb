@@ -15,8 +15,6 @@ module Guildhall
                             V_ERR_SELF_SIGNED_CERT_IN_CHAIN V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE V_ERR_CERT_SIGNATURE_FAILURE].freeze
         private_constant :TIMEOUT_SECONDS, :TIME_FORMAT, :UNKNOWN_ISSUER
 
-        # @param connect [#call] as Socket.tcp
-        # @yieldparam broker [String] asked for with each call
         # @yieldreturn [Hash{Symbol=>Object}, nil] librdkafka's settings of the client that the broker belongs to; nil: not known
         def initialize(connect: Socket.method(:tcp), &settings)
           @connect = connect
@@ -24,7 +22,6 @@ module Guildhall
         end
 
         # Blocks for some seconds at most, also where the name cannot be resolved.
-        # @param broker [String] host and port
         # @return [String, nil] what is wrong, and what to do; nil: nothing that a handshake could show
         def call(broker)
           require "openssl"
@@ -99,7 +96,6 @@ module Guildhall
           end
         end
 
-        # @return [Boolean, nil] nil: the broker has taken too long
         def connect(tls, limit)
           until (state = tls.connect_nonblock(exception: false)).equal?(tls)
             io = tls.to_io

@@ -17,8 +17,7 @@ module Guildhall
         PAGES_PER_MEBIBYTE = 1_048_576.0 / Etc.sysconf(Etc::SC_PAGESIZE)
         private_constant :STEADY_SECONDS, :PAGES_PER_MEBIBYTE
 
-        # Resident memory, with what is shared with other processes.
-        # @return [Float, nil] MiB; nil: there is no such process
+        # @return [Float, nil] MiB that are resident, with what is shared with other processes; nil: there is no such process
         def self.resident_memory(pid)
           return File.read("/proc/#{pid}/statm").split[1].to_i / PAGES_PER_MEBIBYTE if File.exist?("/proc/self/statm")
 
@@ -28,20 +27,10 @@ module Guildhall
           nil
         end
 
-        # @return [Integer] from 1
-        attr_reader :number
-        # @return [Integer, nil] nil: there is no process now
-        attr_reader :pid
-        # @return [UNIXSocket, nil] its reports come here
-        attr_reader :socket
-        # @return [Float, nil] time of the {Clock} when another process takes the place of the one that has ended; nil: none does
-        attr_reader :due
-        # @return [Array<String>] why it is not alive, by its own report
-        attr_reader :sick
-        # @return [Array<String>] why it is not ready
-        attr_reader :unready
+        # number: from 1; pid: nil where there is no process now; socket: its reports come there; due: when another process takes the place
+        # of the one that has ended, by the {Clock}, nil: none does; sick, unready: why it is not alive, and not ready, by its own report.
+        attr_reader :number, :pid, :socket, :due, :sick, :unready
 
-        # @param backoff [#seconds] takes how often in a row the process has ended soon
         def initialize(number, backoff)
           @number = number
           @backoff = backoff
@@ -49,8 +38,7 @@ module Guildhall
           forget
         end
 
-        # Forks.
-        # @yieldparam socket [UNIXSocket] in the new process, which ends when the block does
+        # Forks. The new process ends when the block does.
         def start(siblings)
           @socket, other = UNIXSocket.pair
           @pid = fork do
@@ -65,17 +53,11 @@ module Guildhall
         end
 
         def running? = !@pid.nil?
-
-        # @return [Boolean] whether it was asked to stop, and has not ended yet
         def stopping? = running? && !@deadline.nil?
-
-        # @return [Boolean] whether it was asked to stop, and should have ended by now
         def late? = stopping? && Clock.now > @deadline
 
-        # @return [Float] seconds since its last report
         def silence = Clock.now - @heard
 
-        # @return [Float, nil] MiB
         def memory = @pid && self.class.resident_memory(@pid)
 
         # Reads its reports. Does not block.
@@ -91,14 +73,12 @@ module Guildhall
         end
 
         # Asks it to stop in order; no other process takes its place unless {#schedule_restart} is called.
-        # @param timeout [Numeric] seconds after which it is late
         def stop(timeout)
           @due = nil
           @deadline ||= Clock.now + timeout
           order(STOP)
         end
 
-        # @param timeout [Numeric] seconds after which it is late
         def end_now(timeout)
           @deadline = Clock.now + timeout
           order(END_NOW)
@@ -120,7 +100,6 @@ module Guildhall
           status
         end
 
-        # @return [Float] seconds until another process takes its place
         def schedule_restart
           @backoff.seconds(@failures).tap { |seconds| @due = Clock.now + seconds }
         end

@@ -12,9 +12,6 @@ module Guildhall
     class Swarm
       # One process of a {Swarm}, from the inside: a {Server} that reports to the parent and obeys it.
       class Worker
-        # @param application [Application] that has not been started
-        # @param number [Integer] of this process, from 1
-        # @param processes [Integer] that there are
         # @param signals [Thread::Queue] names of signals that have come since it was forked
         def initialize(application, number, processes, signals)
           @application = application
@@ -24,7 +21,6 @@ module Guildhall
         end
 
         # Blocks until the application has stopped.
-        # @param socket [UNIXSocket] to the parent
         # @return [Integer] the exit status; {ConfigurationError::EXIT_STATUS} where no other process could start either
         def run(socket, selection)
           distinguish

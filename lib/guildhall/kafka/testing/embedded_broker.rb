@@ -44,8 +44,7 @@ module Guildhall
           end
         end
 
-        # Creates topics of embedded brokers: their cluster does not answer requests to do so, and a client that has sent one cannot be
-        # closed any more.
+        # Creates topics of embedded brokers: their cluster answers no request to do so, and a client that has sent one cannot be closed.
         module Creating
           # A topic that is there, be it that another listener was faster.
           Created = Data.define { def wait(**) = self }
@@ -55,7 +54,6 @@ module Guildhall
             @address = settings[:"bootstrap.servers"]
           end
 
-          # (see Broker::Admin#create_topic)
           def create_topic(name, partitions, settings = {})
             return super unless @address.is_a?(Address)
 

@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require "guildhall/kafka"
-require_relative "offline"
 
 module Guildhall
   module Kafka
@@ -41,25 +40,25 @@ module Guildhall
         # @raise [Guildhall::Error] if a message is retried for ever: without a dead letter queue, a failing one is
         # @raise [Guildhall::ArgumentError] for another keyword
         def deliver(*payloads, key: nil, headers: {}, timestamp: Time.now, **others)
-          refuse(others.keys.first) if others.any?
+          if (keyword = others.keys.first)
+            raise Guildhall::ArgumentError, "#{OptionRules.unknown("keyword #{keyword}", keyword, KEYWORDS)}; a payload that is a Hash " \
+                                            "needs braces: deliver({\"id\" => 7})"
+          end
           records = payloads.map { |payload| record(payload, key, headers, timestamp) }
           @partition.deliver(records, Offline::Record.bytes(records))
           work
-          self
         end
 
         # Calls the consumer's `tick`.
         def tick
           @partition.notify(:tick)
           work
-          self
         end
 
         # Runs the blocks of the consumer's `every`, each once.
         def every
           @topic.consumer.periods.each_index { |index| @partition.notify([:periodic, index]) }
           work
-          self
         end
 
         # Stops as the process does, or as a rebalance: the consumer's `shutdown` or `revoked` is called.
@@ -67,7 +66,6 @@ module Guildhall
         def leave(reason = :shutdown)
           @partition.leave(reason)
           work
-          self
         end
 
         # @return [Integer] offset of the first message that is not done, which would be committed; messages count from 0
@@ -87,11 +85,6 @@ module Guildhall
 
         private
 
-        def refuse(keyword)
-          raise Guildhall::ArgumentError, "#{OptionRules.unknown("keyword #{keyword}", keyword, KEYWORDS)}; a payload that is a Hash " \
-                                          "needs braces: deliver({\"id\" => 7})"
-        end
-
         def record(payload, key, headers, timestamp)
           raw = @serializing.call({topic: @topic.name, payload:})[:payload]
           offset = @next_offset
@@ -103,17 +96,213 @@ module Guildhall
         def work
           MAX_PAUSES.times do
             nil while step
-            return unless @runtime.timer.pass
+            return self unless @runtime.timer.pass
           end
-          raise TaskError, ["#{@topic} is retried for ever: #{errors.last&.full_message(highlight: false)}", *advice].join("\n")
+          error = errors.last
+          advice = error && Redaction.advice(error)
+          raise TaskError, ["#{@topic} is retried for ever: #{error&.full_message(highlight: false)}", *advice].join("\n")
         end
-
-        def advice = errors.last && Redaction.advice(errors.last)
 
         def step
           job = @listener.requests.shift || @runtime.runners.jobs.shift or return false
           job.respond_to?(:run) ? job.run : job.call
           true
+        end
+      end
+
+      # Stands for threads and a broker behind {OfflineTopic}: nothing happens before the test lets it.
+      module Offline
+        # A message that no broker has sent, with the methods of {Record}.
+        Record = Data.define(:topic, :partition, :offset, :timestamp, :key, :raw_payload, :headers) do
+          def self.bytes(records) = records.sum(&:size)
+
+          def self.with_header(records, name, limit) = records.select { |record| record.headers.key?(name) }.first(limit)
+
+          def size = raw_payload.to_s.bytesize
+          def tombstone? = raw_payload.nil?
+          def deferred? = !tombstone?
+          def decode_error = nil
+          def timestamp_ms = timestamp && (timestamp.to_r * 1000).to_i
+        end
+
+        # Keeps what is stored, and has nothing to read from.
+        class Client
+          attr_reader :stored
+
+          def initialize = @stored = []
+          def store(_topic, _partition, offset, _metadata = nil) = !!(@stored << offset)
+          def commit(**) = true
+          def commit_to(*) = nil
+          def renew_metadata(*) = nil
+          def forget_metadata(*) = nil
+          def committed(*) = [nil, nil]
+          def end_offset(*) = nil
+          def position(*) = nil
+          def resolve(_topic, _partition, where) = where
+          def seek(*) = nil
+          def group_metadata = self
+        end
+
+        # Its requests wait until the test runs them.
+        class Listener
+          attr_reader :client, :requests
+
+          def initialize(client = Client.new)
+            @client = client
+            @requests = []
+          end
+
+          def request(&block) = @requests << block
+
+          def answers = self
+          def from?(*) = true
+        end
+
+        # Its jobs wait until the test runs them.
+        class Runners
+          attr_reader :jobs
+
+          def initialize = @jobs = []
+          def push(job, **) = @jobs << job
+          def hurry(_job) = nil
+        end
+
+        # Time passes when nothing else is to be done, but not for long.
+        class Timer
+          LONGEST_SECONDS = 0.05
+          private_constant :LONGEST_SECONDS
+
+          # @param longest [Numeric] seconds; what is due later does not come
+          def initialize(longest: LONGEST_SECONDS)
+            @longest = longest
+            @entries = []
+          end
+
+          def after(seconds, &block) = [Clock.now + seconds, block].tap { |entry| @entries << entry }
+          def cancel(entry) = @entries.delete_if { |other| other.equal?(entry) }
+
+          # @return [Boolean, nil] whether anything was due soon
+          def pass
+            entry = @entries.min_by(&:first) or return
+            wait = entry.first - Clock.now
+            return if wait > @longest
+
+            sleep([wait, 0].max)
+            cancel(entry)
+            entry.last.call
+            true
+          end
+        end
+
+        # Takes messages as waterdrop's producer does, and keeps them.
+        class Producer
+          CONFIG = Struct.new(:max_wait_timeout).new(60_000).freeze
+          Report = Data.define(:topic_name, :partition, :offset) do
+            def wait(**) = self
+          end
+          private_constant :CONFIG, :Report
+
+          # What consumers have produced, and what went to a dead letter topic.
+          attr_reader :produced, :dead_letters
+
+          # @param steps [Array<#call>] what waterdrop's middleware would do with each message
+          def initialize(steps)
+            @steps = steps
+            @produced = []
+            @dead_letters = []
+          end
+
+          def config = CONFIG
+          def client = self
+
+          # Dead letters come here: see {DeadLetterQueue::Dispatcher}.
+          def produce(label: nil, **message) = keep({**message, headers: Producing::Wire.plain(message[:headers])}, @dead_letters)
+          # @raise [WaterDrop::Errors::MessageInvalidError] as waterdrop, where the gem is there
+          def produce_async(message) = keep(valid(@steps.reduce(Producing::Wire.thaw(message)) { |made, step| step.call(made) }), @produced)
+          def produce_many_async(messages) = messages.map { |message| produce_async(message) }
+          alias produce_sync produce_async
+          alias produce_many_sync produce_many_async
+
+          private
+
+          def valid(message)
+            if Producing::Producer.load && defined?(WaterDrop::Contracts::Message)
+              @contract ||= WaterDrop::Contracts::Message.new(max_payload_size: Producing::Producer::MAX_MESSAGE_BYTES)
+              @contract.validate!(Producing::Wire.pack(message), WaterDrop::Errors::MessageInvalidError)
+            end
+            message
+          end
+
+          def keep(message, list)
+            list << message
+            Report.new(topic_name: message[:topic], partition: 0, offset: list.size - 1)
+          end
+        end
+
+        # Keeps what is produced in a transaction until that is committed; then `producer` has it.
+        class TransactionalProducer < Producer
+          def initialize(steps, producer)
+            super(steps)
+            @committed = producer.produced
+          end
+
+          def open = self
+          def close = nil
+          def timeout = 60
+          def partition_count(_topic) = 1
+          def begin_transaction = produced.clear
+          def failure(_error) = nil
+          def targets = []
+
+          def send_offset(topic, partition)
+            @offset = [yield, topic, partition.partition, partition.offset, partition.metadata]
+          end
+
+          def commit_transaction
+            @committed.concat(produced)
+            client, *place = @offset
+            client&.store(*place)
+            abort_transaction
+          end
+
+          def abort_transaction
+            @offset = nil
+            produced.clear
+          end
+        end
+
+        # Stands for a {Kafka::Runtime} of one partition, without threads and brokers; keeps the errors that are reported.
+        class Runtime
+          attr_reader :config, :application, :producer, :backpressure, :runners, :timer, :contention, :errors
+
+          # @param application [#instrumentation, #consumer_class] whose subscribers see what happens
+          def initialize(topic, application, config:, timer: Timer.new, steps: [])
+            @application = application
+            @config = config
+            @decoding = Decoding.new(topic.with(parallel: false)) # payloads are decoded when they are read
+            @steps = steps
+            @producer = Producer.new(steps)
+            @backpressure = Kafka::Runtime::Backpressure.new(config, [topic])
+            @runners = Runners.new
+            @timer = timer
+            @errors = []
+            @contention = Kafka::Runtime::Contention.new
+          end
+
+          def decoding(_topic) = @decoding
+          def transactional_producer(_id) = TransactionalProducer.new(@steps, @producer)
+          def in_background = yield
+          def abandon(_handle) = nil
+          def consumer_class(declared) = @application.consumer_class(declared)
+          def quiet? = false
+          def instrumentation = @application.instrumentation
+          def listening?(name) = instrumentation.listening?(name)
+          def publish(name, **payload) = instrumentation.publish(name, **payload)
+
+          def error(error, type, **payload)
+            @errors << error
+            publish("error.occurred", error:, message: Redaction.message(error, messages: config.messages_of_errors?), type:, **payload)
+          end
         end
       end
     end

@@ -34,7 +34,8 @@ class KafkaAnswersTest < GuildhallTest
     assert_equal({"statistics.interval.ms": 2_000}, Answers.settings({"statistics.interval.ms": "60000"}))
     assert_equal({"statistics.interval.ms": 1_667}, Answers.settings({"statistics.interval.ms": 5_000}))
     assert_equal({"statistics.interval.ms": 500}, Answers.settings({"statistics.interval.ms": 500}))
-    assert_equal [nil, nil, 500], [{}, {"statistics.interval.ms": 0}, {"statistics.interval.ms": "500"}].map { Answers.interval_ms(it) }
+    due = [{}, {"statistics.interval.ms": 0}, {"statistics.interval.ms": "500"}].map { Answers.new(it, nil).statistics_due? }
+    assert_equal [false, false, true], due
   end
 
   # What a listener needs for statistics.
