@@ -1,7 +1,6 @@
 /* Which branch of a union an object is written as: the one that it fits best, all the way down where several resemble it. */
 #include <ruby.h>
 #include "document/any.h"
-#include "document/errors.h"
 #include "fit.h"
 
 typedef guildhall_avro_node node;

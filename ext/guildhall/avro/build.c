@@ -7,7 +7,6 @@
 #include <ruby.h>
 #include <time.h>
 #include "codec.h"
-#include "document/errors.h"
 #include "memory/stack_check.h"
 #include "values/builder.h"
 

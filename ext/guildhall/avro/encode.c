@@ -3,8 +3,6 @@
 #include <ruby/encoding.h>
 #include "codec.h"
 #include "document/any.h"
-#include "document/errors.h"
-#include "document/key_kinds.h"
 #include "fit.h"
 #include "memory/byte_buffer.h"
 #include "memory/stack_check.h"

@@ -1,10 +1,11 @@
-/* What the classes of codecs that are written in C have in common. */
+/* What the classes of codecs that are written in C have in common, and what they raise. */
 #ifndef GUILDHALL_DOCUMENT_CODEC_H
 #define GUILDHALL_DOCUMENT_CODEC_H
 
 #include <ruby.h>
 #include <guildhall/decoder.h>
 #include <stdbool.h>
+#include "path.h"
 
 /* The struct of every codec begins with these. Its type has guildhall_codec_type as its parent, and is not EMBEDDABLE: native
  * callers keep the struct's address. */
@@ -40,5 +41,15 @@ static inline void guildhall_codec_mark(const void *codec) { rb_gc_mark(((const 
 
 /* An option as Ruby has checked it: every one is there. */
 static inline VALUE guildhall_option(VALUE options, const char *name) { return rb_hash_fetch(options, ID2SYM(rb_intern(name))); }
+
+/* The exception, not raised. error_offset: in bytes. */
+VALUE guildhall_decode_error(const char *codec, const char *reason, size_t error_offset, const guildhall_path *path,
+                             const uint8_t *bytes, size_t length);
+
+/* The class of what encoders raise. */
+VALUE guildhall_encode_error(void);
+
+/* The exception, not raised, for memory that was not to be had: a payload that is as good as any other. */
+VALUE guildhall_no_memory(void);
 
 #endif

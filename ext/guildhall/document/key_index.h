@@ -79,13 +79,11 @@ guildhall_key_index *guildhall_key_indexes_find(guildhall_key_indexes *indexes, 
 guildhall_key_index *guildhall_key_indexes_publish(guildhall_key_indexes *indexes, guildhall_key_index *made,
                                                    guildhall_key_at *key_at, const void *payload);
 
-void guildhall_key_indexes_free(guildhall_key_indexes *indexes);
+/* Returns how many bytes were reported to the garbage collector. */
+size_t guildhall_key_indexes_free(guildhall_key_indexes *indexes);
 
-/* Bytes of all that was made. */
+/* Bytes of all that was made; and how many of them were not reported yet: the caller reports them now. */
 size_t guildhall_key_indexes_size(const guildhall_key_indexes *indexes);
-
-/* How many of them were not reported to the garbage collector yet: the caller reports them now. And how many were. */
 size_t guildhall_key_indexes_unreported(guildhall_key_indexes *indexes);
-size_t guildhall_key_indexes_reported(const guildhall_key_indexes *indexes);
 
 #endif

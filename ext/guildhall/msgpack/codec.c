@@ -2,7 +2,6 @@
 #include <ruby.h>
 #include "codec.h"
 #include "document/any.h"
-#include "document/errors.h"
 #include "init.h"
 #include "values/frozen.h"
 

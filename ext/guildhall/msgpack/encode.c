@@ -4,8 +4,6 @@
 #include <time.h>
 #include "codec.h"
 #include "document/any.h"
-#include "document/errors.h"
-#include "document/key_kinds.h"
 #include "memory/byte_buffer.h"
 #include "memory/stack_check.h"
 #include "text/hash.h"
