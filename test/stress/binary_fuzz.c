@@ -4,7 +4,7 @@
  * memory of exactly its size, so that a byte read too far is seen. */
 #include <stdio.h>
 #include <stdlib.h>
-#include "avro/walk.h"
+#include "avro/read.h"
 #include "msgpack/walk.h"
 
 typedef struct {

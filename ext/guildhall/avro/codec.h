@@ -5,7 +5,7 @@
 #include <ruby.h>
 #include "document/object.h"
 #include "document/path.h"
-#include "walk.h"
+#include "read.h"
 
 typedef struct {
     GUILDHALL_CODEC;

@@ -82,14 +82,14 @@ static inline guildhall_avro_status guildhall_avro_span(guildhall_avro_input *in
     return GUILDHALL_AVRO_VALID;
 }
 
+/* Little-endian, as every processor is that this is built for (extconf.rb). */
 static inline guildhall_avro_status guildhall_avro_float(guildhall_avro_input *input, double *number)
 {
     const uint8_t *bytes;
     guildhall_avro_status status = guildhall_avro_take(input, 4, &bytes);
     if (status != GUILDHALL_AVRO_VALID) return status;
-    uint32_t bits = (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
     float narrow;
-    memcpy(&narrow, &bits, sizeof narrow);
+    memcpy(&narrow, bytes, sizeof narrow);
     *number = narrow;
     return status;
 }
@@ -99,9 +99,7 @@ static inline guildhall_avro_status guildhall_avro_double(guildhall_avro_input *
     const uint8_t *bytes;
     guildhall_avro_status status = guildhall_avro_take(input, 8, &bytes);
     if (status != GUILDHALL_AVRO_VALID) return status;
-    uint64_t bits = 0;
-    for (int i = 7; i >= 0; i--) bits = bits << 8 | bytes[i];
-    memcpy(number, &bits, sizeof bits);
+    memcpy(number, bytes, sizeof *number);
     return status;
 }
 
