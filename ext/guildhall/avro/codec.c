@@ -181,21 +181,18 @@ static VALUE avro_codec_share(VALUE self)
     return guildhall_codec_share(self);
 }
 
-/* decode(bytes, from = 0) */
-static VALUE avro_codec_decode(int count, VALUE *arguments, VALUE self)
+/* from: where the value begins; beyond the end it is as if nothing were there. */
+static VALUE avro_codec_decode(VALUE self, VALUE bytes, VALUE from)
 {
-    rb_check_arity(count, 1, 2);
-    StringValue(arguments[0]);
-    return guildhall_avro_decode(guildhall_avro_codec_of(self), arguments[0], count == 2 ? NUM2SIZET(arguments[1]) : 0);
+    StringValue(bytes);
+    return guildhall_avro_decode(guildhall_avro_codec_of(self), bytes, NUM2SIZET(from));
 }
 
-/* document(bytes, from = 0) */
-static VALUE avro_codec_document(int count, VALUE *arguments, VALUE self)
+static VALUE avro_codec_document(VALUE self, VALUE bytes, VALUE from)
 {
-    rb_check_arity(count, 1, 2);
-    VALUE source = guildhall_frozen_bytes(arguments[0]);
-    size_t from = count == 2 ? NUM2SIZET(arguments[1]) : 0, length = (size_t)RSTRING_LEN(source);
-    return guildhall_document_of(guildhall_avro_codec_of(self), source, from < length ? from : length);
+    VALUE source = guildhall_frozen_bytes(bytes);
+    size_t begin = NUM2SIZET(from), length = (size_t)RSTRING_LEN(source);
+    return guildhall_document_of(guildhall_avro_codec_of(self), source, begin < length ? begin : length);
 }
 
 static VALUE avro_codec_decode_many(VALUE self, VALUE source, VALUE count)
@@ -237,8 +234,8 @@ void guildhall_init_avro(VALUE guildhall)
     rb_define_private_method(program, "load", avro_codec_load, 3);
     rb_define_private_method(program, "configure", avro_codec_configure, 1);
     rb_define_private_method(program, "share", avro_codec_share, 0);
-    rb_define_method(program, "decode", avro_codec_decode, -1);
-    rb_define_method(program, "document", avro_codec_document, -1);
+    rb_define_method(program, "decode", avro_codec_decode, 2);
+    rb_define_method(program, "document", avro_codec_document, 2);
     rb_define_method(program, "native_decoder", guildhall_codec_native_decoder, 0);
     rb_define_method(program, "decode_many", avro_codec_decode_many, 2);
     rb_define_method(program, "encode", avro_codec_encode, 2);

@@ -15,7 +15,7 @@
     VALUE self;                                    /* the codec object that this struct belongs to */                  \
     int ready                                      /* configured, frozen and shareable */
 
-typedef struct {
+typedef struct guildhall_codec {
     GUILDHALL_CODEC;
 } guildhall_codec;
 

@@ -8,15 +8,6 @@
 #include "key_index.h"
 #include "structural_index.h"
 
-/* A payload as it is read. */
-typedef struct {
-    const guildhall_codec *codec;
-    const uint8_t *bytes;
-    size_t length;
-    const void *entries;                /* of its index, as the format defines it */
-    guildhall_key_indexes *key_indexes; /* NULL where there is no Document yet */
-} guildhall_view;
-
 /* What a format's reader has made of a payload: in memory of the native thread, for a while. */
 typedef struct {
     const void *entries;

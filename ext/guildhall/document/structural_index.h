@@ -14,6 +14,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include "key_index.h"
 
 #define GUILDHALL_SAMPLED 16 /* items */
 
@@ -32,6 +33,15 @@ typedef struct {
 typedef struct {
     uint32_t offset, entry, node;
 } guildhall_position;
+
+/* A payload as it is read. */
+typedef struct {
+    const struct guildhall_codec *codec;
+    const uint8_t *bytes;
+    size_t length;
+    const void *entries;                /* of its index, as the format defines it */
+    guildhall_key_indexes *key_indexes; /* NULL where there is no Document yet */
+} guildhall_view;
 
 /* Of a reader. status: 0, or the format's number of what is wrong; error_offset: in bytes. */
 typedef struct {

@@ -106,15 +106,10 @@ static inline status msgpack_build_empty(scan *s, uint32_t map)
 
 #include "scan.inc.c"
 
-/* Reads again, which finds the same error and the path to it. */
 NORETURN(static void msgpack_build_fail(const scan *s));
 static void msgpack_build_fail(const scan *s)
 {
-    size_t length = (size_t)(s->input.end - s->bytes);
-    guildhall_index_builder index = {0};
-    guildhall_outcome outcome = guildhall_msgpack_read(s->bytes, length, s->rules, &index);
-    guildhall_index_builder_free(&index);
-    rb_exc_raise(guildhall_msgpack_error(s->codec, outcome, s->bytes, 0, length));
+    rb_exc_raise(guildhall_msgpack_error(s->codec, (guildhall_outcome){0}, s->bytes, 0, (size_t)(s->input.end - s->bytes)));
 }
 
 VALUE guildhall_msgpack_decode_at(const guildhall_msgpack_codec *codec, const uint8_t *bytes, size_t length, size_t from,

@@ -47,12 +47,13 @@ static VALUE msgpack_codec_configure(VALUE self, VALUE options, VALUE extension_
     return self;
 }
 
-VALUE guildhall_msgpack_error(const void *context, guildhall_outcome outcome, const uint8_t *bytes, size_t from, size_t length)
+/* Reads again, which finds the same error and the path to it. */
+VALUE guildhall_msgpack_error(const void *codec, guildhall_outcome outcome, const uint8_t *bytes, size_t from, size_t length)
 {
-    if (outcome.status == GUILDHALL_MSGPACK_NO_MEMORY) return guildhall_no_memory(); /* nothing is wrong with the payload */
-    const guildhall_msgpack_codec *codec = context;
     guildhall_path path;
-    guildhall_msgpack_locate(bytes, length, &codec->rules, &path);
+    if (outcome.status != GUILDHALL_MSGPACK_NO_MEMORY)
+        outcome = guildhall_msgpack_locate(bytes, length, &((const guildhall_msgpack_codec *)codec)->rules, &path);
+    if (outcome.status == GUILDHALL_MSGPACK_NO_MEMORY) return guildhall_no_memory(); /* nothing is wrong with the payload */
     return guildhall_decode_error("MessagePack", guildhall_msgpack_status_text((guildhall_msgpack_status)outcome.status),
                                   outcome.error_offset, &path, bytes, length);
 }

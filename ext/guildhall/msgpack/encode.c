@@ -29,11 +29,7 @@ static void msgpack_encode_fail(const char *message)
 /* The number at the top of eight bytes, big end first. */
 static inline uint64_t msgpack_encode_big_end(uint64_t number, int size)
 {
-    number <<= 64 - size * 8;
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-    number = __builtin_bswap64(number);
-#endif
-    return number;
+    return __builtin_bswap64(number << (64 - size * 8));
 }
 
 /* A head byte and a number of `size` bytes after it. */

@@ -57,27 +57,12 @@ static inline size_t guildhall_msgpack_left(const guildhall_msgpack_input *input
     return (size_t)(input->end - input->at);
 }
 
+/* On a little-endian processor, as every one is that this is built for (extconf.rb). */
 static inline uint64_t guildhall_msgpack_big_endian(const uint8_t *bytes, int size)
 {
     uint64_t value = 0;
-    switch (size) {
-    case 1: return bytes[0];
-    case 2: return (uint64_t)bytes[0] << 8 | bytes[1];
-    case 4:
-        memcpy(&value, bytes, 4);
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-        return __builtin_bswap32((uint32_t)value);
-#else
-        return value >> 32;
-#endif
-    default:
-        memcpy(&value, bytes, 8);
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-        return __builtin_bswap64(value);
-#else
-        return value;
-#endif
-    }
+    memcpy(&value, bytes, (size_t)size);
+    return __builtin_bswap64(value) >> (64 - 8 * size);
 }
 
 static inline guildhall_msgpack_status guildhall_msgpack_span(guildhall_msgpack_input *input,
