@@ -56,8 +56,7 @@ static VALUE avro_codec_allocate(VALUE class)
 /* One block of memory for everything that the program points to. */
 static void avro_codec_reserve(guildhall_avro_codec *codec, size_t nodes, size_t operands, size_t constants)
 {
-    size_t size = constants * (2 * sizeof(VALUE) + sizeof(text)) + nodes * sizeof(guildhall_avro_node) +
-                  operands * sizeof(uint32_t);
+    size_t size = constants * (2 * sizeof(VALUE) + sizeof(text)) + nodes * sizeof(guildhall_avro_node) + operands * sizeof(uint32_t);
     uint8_t *memory = codec->memory = ruby_xcalloc(size ? size : 1, 1);
     codec->constants = (VALUE *)memory;
     codec->names = codec->constants + constants;

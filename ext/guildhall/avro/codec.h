@@ -25,8 +25,7 @@ const guildhall_avro_codec *guildhall_avro_codec_of(VALUE program);
 VALUE guildhall_avro_decode(const guildhall_avro_codec *codec, VALUE source, size_t from);
 
 /* The value of a node that begins at `from`; the bytes stay where they are meanwhile, and go on after it. */
-VALUE guildhall_avro_decode_at(const guildhall_avro_codec *codec, const uint8_t *bytes, size_t length, size_t from,
-                               uint32_t node);
+VALUE guildhall_avro_decode_at(const guildhall_avro_codec *codec, const uint8_t *bytes, size_t length, size_t from, uint32_t node);
 
 /* The exception (not raised) for a payload that cannot be decoded. */
 VALUE guildhall_avro_error(const void *codec, guildhall_outcome outcome, const uint8_t *bytes, size_t from, size_t length);

@@ -119,8 +119,7 @@ static VALUE avro_directory_add(VALUE self, VALUE number, VALUE program)
     uint64_t wanted = NUM2ULL(number);
     entry *made = ruby_xmalloc(sizeof *made);
     *made = (entry){atomic_load_explicit(&directory->entries, memory_order_acquire), wanted, codec};
-    while (!atomic_compare_exchange_weak_explicit(&directory->entries, &made->next, made, memory_order_acq_rel,
-                                                  memory_order_acquire)) {}
+    while (!atomic_compare_exchange_weak_explicit(&directory->entries, &made->next, made, memory_order_acq_rel, memory_order_acquire)) {}
     RB_OBJ_WRITTEN(self, Qundef, program);
     return self;
 }

@@ -246,8 +246,7 @@ static fit avro_branch_record_fit(const finder *f, const node *node, VALUE hash,
 
 static inline int avro_branch_is_named(VALUE object)
 {
-    return !RB_SPECIAL_CONST_P(object) && RB_BUILTIN_TYPE(object) == T_STRUCT &&
-           rb_obj_class(object) == guildhall_avro_branch_class();
+    return !RB_SPECIAL_CONST_P(object) && RB_BUILTIN_TYPE(object) == T_STRUCT && rb_obj_class(object) == guildhall_avro_branch_class();
 }
 
 /* Without its namespace, unless `full`. */
@@ -256,8 +255,7 @@ static int avro_branch_has_name(const finder *f, const node *node, VALUE name, i
     VALUE own = guildhall_avro_label(f->codec, node);
     if (full) return RTEST(rb_str_equal(own, name));
     long rest = RSTRING_LEN(own) - RSTRING_LEN(name);
-    return rest > 0 && RSTRING_PTR(own)[rest - 1] == '.' &&
-           !memcmp(RSTRING_PTR(own) + rest, RSTRING_PTR(name), (size_t)RSTRING_LEN(name));
+    return rest > 0 && RSTRING_PTR(own)[rest - 1] == '.' && !memcmp(RSTRING_PTR(own) + rest, RSTRING_PTR(name), (size_t)RSTRING_LEN(name));
 }
 
 /* Which branch a Guildhall::Avro::Branch means, whose value is left in *object; UINT32_MAX: none of these. */

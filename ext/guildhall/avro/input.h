@@ -55,8 +55,7 @@ static inline guildhall_avro_status guildhall_avro_int(guildhall_avro_input *inp
     return status;
 }
 
-static inline guildhall_avro_status guildhall_avro_take(guildhall_avro_input *input, size_t length,
-                                                        const uint8_t **bytes)
+static inline guildhall_avro_status guildhall_avro_take(guildhall_avro_input *input, size_t length, const uint8_t **bytes)
 {
     if (guildhall_avro_left(input) < length) return GUILDHALL_AVRO_UNEXPECTED_END;
     *bytes = input->at;
@@ -65,8 +64,7 @@ static inline guildhall_avro_status guildhall_avro_take(guildhall_avro_input *in
 }
 
 /* A length and that many bytes. */
-static inline guildhall_avro_status guildhall_avro_span(guildhall_avro_input *input, const uint8_t **bytes,
-                                                        size_t *length)
+static inline guildhall_avro_status guildhall_avro_span(guildhall_avro_input *input, const uint8_t **bytes, size_t *length)
 {
     const uint8_t *at = input->at;
     int64_t number;

@@ -39,8 +39,7 @@ uint32_t guildhall_avro_count(const guildhall_avro_view *view, guildhall_positio
 
 /* The place of a record's field of this name among the program's operands: two each, the fields that were written
  * first, then the defaults. UINT32_MAX: the record has none. */
-uint32_t guildhall_avro_field(const guildhall_avro_program *program, const guildhall_avro_node *record, const char *name,
-                              size_t length);
+uint32_t guildhall_avro_field(const guildhall_avro_program *program, const guildhall_avro_node *record, const char *name, size_t length);
 
 /* The position of the value of the written field at this place. */
 guildhall_position guildhall_avro_member(const guildhall_avro_view *view, guildhall_position record, uint32_t place);

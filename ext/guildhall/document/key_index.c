@@ -64,14 +64,12 @@ static uint32_t key_index_slot(const index_table *index, guildhall_key key, guil
     return at;
 }
 
-void guildhall_key_index_put(index_table *index, guildhall_key key, uint32_t place, guildhall_key_at *key_at,
-                             const void *payload)
+void guildhall_key_index_put(index_table *index, guildhall_key key, uint32_t place, guildhall_key_at *key_at, const void *payload)
 {
     index->slots[key_index_slot(index, key, key_at, payload)] = place;
 }
 
-uint32_t guildhall_key_index_get(const index_table *index, guildhall_key key, guildhall_key_at *key_at,
-                                 const void *payload)
+uint32_t guildhall_key_index_get(const index_table *index, guildhall_key key, guildhall_key_at *key_at, const void *payload)
 {
     return index->slots[key_index_slot(index, key, key_at, payload)];
 }
@@ -101,8 +99,7 @@ static directory *key_index_directory_of(guildhall_key_indexes *indexes)
     made->count = count;
     atomic_init(&made->bytes, size);
     atomic_init(&made->unreported, size);
-    if (!atomic_compare_exchange_strong_explicit(&indexes->directory, &known, made, memory_order_acq_rel,
-                                                 memory_order_acquire)) {
+    if (!atomic_compare_exchange_strong_explicit(&indexes->directory, &known, made, memory_order_acq_rel, memory_order_acquire)) {
         free(made);
         return known;
     }
@@ -125,8 +122,7 @@ static index_table *key_index_shrunk(index_table *made, guildhall_key_at *key_at
     return smaller;
 }
 
-index_table *guildhall_key_indexes_publish(guildhall_key_indexes *indexes, index_table *made,
-                                           guildhall_key_at *key_at, const void *payload)
+index_table *guildhall_key_indexes_publish(guildhall_key_indexes *indexes, index_table *made, guildhall_key_at *key_at, const void *payload)
 {
     directory *known = key_index_directory_of(indexes);
     if (!known) {

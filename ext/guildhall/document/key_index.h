@@ -64,12 +64,10 @@ guildhall_key_index *guildhall_key_index_new(uint32_t map, uint32_t keys);
 guildhall_key_index *guildhall_key_index_of_array(uint32_t array, uint32_t count);
 
 /* Of equal keys the last one put counts, as in a Hash. */
-void guildhall_key_index_put(guildhall_key_index *index, guildhall_key key, uint32_t place, guildhall_key_at *key_at,
-                             const void *payload);
+void guildhall_key_index_put(guildhall_key_index *index, guildhall_key key, uint32_t place, guildhall_key_at *key_at, const void *payload);
 
 /* The place of the key; 0: there is none. */
-uint32_t guildhall_key_index_get(const guildhall_key_index *index, guildhall_key key, guildhall_key_at *key_at,
-                                 const void *payload);
+uint32_t guildhall_key_index_get(const guildhall_key_index *index, guildhall_key key, guildhall_key_at *key_at, const void *payload);
 
 /* NULL: it has not been made yet. */
 guildhall_key_index *guildhall_key_indexes_find(guildhall_key_indexes *indexes, uint32_t map);

@@ -125,8 +125,7 @@ VALUE guildhall_document_of(const void *context, VALUE source, size_t from)
     return made;
 }
 
-guildhall_decoded guildhall_document_decode(const void *context, const uint8_t *bytes, size_t from, size_t length,
-                                            guildhall_result *result)
+guildhall_decoded guildhall_document_decode(const void *context, const uint8_t *bytes, size_t from, size_t length, guildhall_result *result)
 {
     const guildhall_codec *codec = context;
     guildhall_index index;

@@ -65,8 +65,7 @@ static inline uint64_t guildhall_msgpack_big_endian(const uint8_t *bytes, int si
     return __builtin_bswap64(value) >> (64 - 8 * size);
 }
 
-static inline guildhall_msgpack_status guildhall_msgpack_span(guildhall_msgpack_input *input,
-                                                              guildhall_msgpack_token *token,
+static inline guildhall_msgpack_status guildhall_msgpack_span(guildhall_msgpack_input *input, guildhall_msgpack_token *token,
                                                               guildhall_msgpack_type type, uint64_t length)
 {
     if (guildhall_msgpack_left(input) < length) return GUILDHALL_MSGPACK_UNEXPECTED_END;
@@ -78,8 +77,7 @@ static inline guildhall_msgpack_status guildhall_msgpack_span(guildhall_msgpack_
 }
 
 /* Every element takes a byte at least, so a count beyond the bytes that are left is a lie. */
-static inline guildhall_msgpack_status guildhall_msgpack_container(guildhall_msgpack_input *input,
-                                                                   guildhall_msgpack_token *token,
+static inline guildhall_msgpack_status guildhall_msgpack_container(guildhall_msgpack_input *input, guildhall_msgpack_token *token,
                                                                    guildhall_msgpack_type type, uint64_t count)
 {
     uint64_t items = type == GUILDHALL_MSGPACK_MAP ? count * 2 : count;
@@ -90,13 +88,11 @@ static inline guildhall_msgpack_status guildhall_msgpack_container(guildhall_msg
 }
 
 /* The types 0xc0 to 0xdf, after their first byte. */
-guildhall_msgpack_status guildhall_msgpack_next_sized(guildhall_msgpack_input *input, guildhall_msgpack_token *token,
-                                                      uint8_t head);
+guildhall_msgpack_status guildhall_msgpack_next_sized(guildhall_msgpack_input *input, guildhall_msgpack_token *token, uint8_t head);
 
 /* Reads one head; the input is after it then (and after the bytes of a string, binary or extension). On an error the
  * input is anywhere; the caller knows where the value began. */
-static inline guildhall_msgpack_status guildhall_msgpack_next(guildhall_msgpack_input *input,
-                                                              guildhall_msgpack_token *token)
+static inline guildhall_msgpack_status guildhall_msgpack_next(guildhall_msgpack_input *input, guildhall_msgpack_token *token)
 {
     if (__builtin_expect(input->at == input->end, 0)) return GUILDHALL_MSGPACK_UNEXPECTED_END;
     uint8_t head = *input->at++;
