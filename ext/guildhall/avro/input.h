@@ -104,7 +104,6 @@ static inline guildhall_avro_status guildhall_avro_double(guildhall_avro_input *
 /* A count has to be paid for: by bytes that are there (each pair of a map has one for its key), or out of the allowance
  * for values that take none. */
 guildhall_avro_status guildhall_avro_afford(guildhall_avro_input *input, const guildhall_avro_node *item, int map, uint64_t count);
-
 /* The head of an array's or map's next block: how many items; 0: there are no more. Its size in bytes; -1: it does not say. */
 guildhall_avro_status guildhall_avro_block_head(guildhall_avro_input *input, uint64_t *count, int64_t *size);
 

@@ -17,7 +17,6 @@
  * Ruby code makes of values (logical types) is not looked at. */
 guildhall_outcome guildhall_avro_read(const uint8_t *bytes, size_t from, size_t length, const guildhall_avro_program *program,
                                       const guildhall_avro_rules *rules, guildhall_index_builder *builder);
-
 /* Goes past a value that the reader's schema leaves out. Less strict: texts and numbers are not looked at. */
 guildhall_avro_status guildhall_avro_leave_out(guildhall_avro_input *input, const guildhall_avro_program *program, uint32_t node,
                                                uint32_t depth_left);
@@ -33,14 +32,11 @@ typedef struct {
 
 /* The value itself, where it is a union's. */
 guildhall_position guildhall_avro_chosen(const guildhall_avro_view *view, guildhall_position position);
-
 /* The number of items of an array or a map. */
 uint32_t guildhall_avro_count(const guildhall_avro_view *view, guildhall_position many);
-
 /* The place of a record's field of this name among the program's operands: two each, the fields that were written
  * first, then the defaults. UINT32_MAX: the record has none. */
 uint32_t guildhall_avro_field(const guildhall_avro_program *program, const guildhall_avro_node *record, const char *name, size_t length);
-
 /* The position of the value of the written field at this place. */
 guildhall_position guildhall_avro_member(const guildhall_avro_view *view, guildhall_position record, uint32_t place);
 
@@ -58,13 +54,10 @@ typedef struct {
 } guildhall_avro_items;
 
 guildhall_avro_items guildhall_avro_items_of(const guildhall_avro_view *view, guildhall_position container);
-
 /* 0: there are no more. */
 int guildhall_avro_items_next(guildhall_avro_items *items);
-
 /* Where the item at this position (below the count) of an array or a map begins: its value, or its key. */
 guildhall_position guildhall_avro_item(const guildhall_avro_view *view, guildhall_position array, uint32_t index);
-
 /* The key and the value of a map's item that begins at the position. */
 void guildhall_avro_pair(const guildhall_avro_view *view, guildhall_position item, guildhall_avro_items *pair);
 

@@ -74,14 +74,11 @@ static inline guildhall_cursor guildhall_document_self(VALUE self)
 
 /* Is it a Document of this format? */
 int guildhall_document_of_format(VALUE object, const guildhall_document_format *format);
-
 /* A container of the root's payload, at a position that was resolved. */
 VALUE guildhall_document_inside(VALUE root, guildhall_position at, guildhall_kind kind);
-
 /* A Document (of a scalar: its value) of the value that begins at `from` of a frozen, shareable String. Raises what the format
  * has for `error`. */
 VALUE guildhall_document_of(const void *codec, VALUE source, size_t from);
-
 /* A codec's native decoder. */
 guildhall_decoder guildhall_document_decoder(const void *context);
 /* One that makes the whole value instead of a Document. For codecs none of whose values are made by Ruby code. */
@@ -91,7 +88,6 @@ bool guildhall_document_decoder_p(const guildhall_decoder *);
 /* For native decoders of payloads with a header, whose values begin at `from`. */
 guildhall_decoded guildhall_document_decode(const void *codec, const uint8_t *bytes, size_t from, size_t length, guildhall_result *result);
 VALUE guildhall_document_error(const void *codec, const guildhall_result *result, const uint8_t *bytes, size_t from, size_t length);
-
 /* Defines Document and its two classes under the format's class, and notes them in the format. */
 VALUE guildhall_init_documents(VALUE under, guildhall_document_format *format, const char *map_name);
 

@@ -61,7 +61,6 @@ static inline int guildhall_words_add(guildhall_words *words, uint32_t word)
 
 /* The calling native thread's own; NULL when memory is short. Emptied by each reader. */
 guildhall_index_builder *guildhall_index_builder_current(void);
-
 /* Gives back what an unusually large payload took of the calling thread's. */
 void guildhall_index_builder_trim(void);
 void guildhall_index_builder_free(guildhall_index_builder *builder);

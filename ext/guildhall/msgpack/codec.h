@@ -14,7 +14,6 @@ typedef struct {
 
 /* The payload as frozen, shareable objects. */
 VALUE guildhall_msgpack_decode(const guildhall_msgpack_codec *codec, VALUE source);
-
 /* The object as a frozen binary String. */
 VALUE guildhall_msgpack_encode(const guildhall_msgpack_codec *codec, VALUE object);
 
@@ -24,7 +23,6 @@ typedef enum { GUILDHALL_MSGPACK_PAYLOAD, GUILDHALL_MSGPACK_VALUE, GUILDHALL_MSG
 /* What begins at `from`. The bytes stay where they are meanwhile. */
 VALUE guildhall_msgpack_decode_at(const guildhall_msgpack_codec *codec, const uint8_t *bytes, size_t length, size_t from,
                                   guildhall_msgpack_part part);
-
 /* The exception (not raised) for a payload that cannot be decoded. outcome: what is not known yet is {0}. */
 VALUE guildhall_msgpack_error(const void *codec, guildhall_outcome outcome, const uint8_t *bytes, size_t from, size_t length);
 

@@ -32,7 +32,6 @@ static inline int guildhall_msgpack_knows(const guildhall_msgpack_rules *rules, 
 /* The whole payload must be one value. When it is, builder->entries is its index. */
 guildhall_outcome guildhall_msgpack_read(const uint8_t *bytes, size_t length, const guildhall_msgpack_rules *rules,
                                          guildhall_index_builder *builder);
-
 /* Where in the value the reader stands when it fails: reads again, and returns as before. */
 guildhall_outcome guildhall_msgpack_locate(const uint8_t *bytes, size_t length, const guildhall_msgpack_rules *rules, guildhall_path *path);
 
@@ -51,10 +50,8 @@ typedef struct {
 } guildhall_msgpack_items;
 
 guildhall_msgpack_items guildhall_msgpack_items_of(const guildhall_view *view, guildhall_position container);
-
 /* 0: there are no more. */
 int guildhall_msgpack_items_next(guildhall_msgpack_items *items);
-
 /* Where the item at this position (below the count) begins: an element, or a pair's key. */
 guildhall_position guildhall_msgpack_item(const guildhall_view *view, guildhall_position container, uint32_t index);
 
