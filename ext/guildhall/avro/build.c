@@ -33,27 +33,24 @@ static ID id_decode;
 
 #define AVRO(name) avro_build_##name
 
-static inline status avro_build_push(traversal *t, VALUE made)
-{
-    guildhall_builder_push(&t->out, made);
-    return GUILDHALL_AVRO_VALID;
-}
-
 static inline status avro_build_push_text(traversal *t, VALUE made)
 {
-    return RB_UNLIKELY(made == Qundef) ? GUILDHALL_AVRO_INVALID_UTF8 : avro_build_push(t, made);
+    return RB_UNLIKELY(made == Qundef) ? GUILDHALL_AVRO_INVALID_UTF8 : guildhall_builder_push(&t->out, made);
 }
 
-static inline status avro_build_null(traversal *t) { return avro_build_push(t, Qnil); }
-static inline status avro_build_boolean(traversal *t, int value) { return avro_build_push(t, value ? Qtrue : Qfalse); }
-static inline status avro_build_real(traversal *t, double number) { return avro_build_push(t, guildhall_float_new(number)); }
-static inline status avro_build_symbol(traversal *t, uint32_t constant) { return avro_build_push(t, t->codec->constants[constant]); }
-static inline status avro_build_field(traversal *t, uint32_t name) { return avro_build_push(t, t->codec->constants[name]); }
+static inline status avro_build_null(traversal *t) { return guildhall_builder_push(&t->out, Qnil); }
+static inline status avro_build_boolean(traversal *t, int value) { return guildhall_builder_push(&t->out, value ? Qtrue : Qfalse); }
+static inline status avro_build_real(traversal *t, double number) { return guildhall_builder_push(&t->out, guildhall_float_new(number)); }
+static inline status avro_build_symbol(traversal *t, uint32_t constant)
+{
+    return guildhall_builder_push(&t->out, t->codec->constants[constant]);
+}
+static inline status avro_build_field(traversal *t, uint32_t name) { return guildhall_builder_push(&t->out, t->codec->constants[name]); }
 
 static inline status avro_build_integer(traversal *t, const node *node, int64_t number)
 {
     int plain = node->meaning <= GUILDHALL_AVRO_CONVERTED;
-    return avro_build_push(t, RB_LIKELY(plain) ? guildhall_integer_new(number) : guildhall_avro_time(node->meaning, number));
+    return guildhall_builder_push(&t->out, RB_LIKELY(plain) ? guildhall_integer_new(number) : guildhall_avro_time(node->meaning, number));
 }
 
 static inline status avro_build_text(traversal *t, const uint8_t *bytes, size_t length)
@@ -68,7 +65,7 @@ static inline status avro_build_key(traversal *t, const uint8_t *bytes, size_t l
 
 static inline status avro_build_binary(traversal *t, const uint8_t *bytes, size_t length)
 {
-    return avro_build_push(t, guildhall_string_new(bytes, length, GUILDHALL_TEXT_BINARY));
+    return guildhall_builder_push(&t->out, guildhall_string_new(bytes, length, GUILDHALL_TEXT_BINARY));
 }
 
 static inline status avro_build_chosen(traversal *t, uint32_t branch)
@@ -96,7 +93,7 @@ static inline void avro_build_begin(traversal *t, container *c)
 
 static inline status avro_build_end(traversal *t, const container *c, int map)
 {
-    return avro_build_push(t, guildhall_builder_close(&t->out, c->base, map));
+    return guildhall_builder_push(&t->out, guildhall_builder_close(&t->out, c->base, map));
 }
 
 /* With what the fields have that were not written. */

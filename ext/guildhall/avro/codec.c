@@ -29,10 +29,7 @@ static void avro_codec_release(void *pointer)
 
 static size_t avro_codec_memsize(const void *pointer)
 {
-    const guildhall_avro_program *program = &((const guildhall_avro_codec *)pointer)->program;
-    return sizeof(guildhall_avro_codec) + program->nodes_count * sizeof *program->nodes +
-           program->operands_count * sizeof *program->operands +
-           program->constants_count * (2 * sizeof(VALUE) + sizeof *program->texts);
+    return sizeof(guildhall_avro_codec) + ((const guildhall_avro_codec *)pointer)->size;
 }
 
 static const rb_data_type_t type = {
@@ -58,6 +55,7 @@ static void avro_codec_reserve(guildhall_avro_codec *codec, size_t nodes, size_t
 {
     size_t size = constants * (2 * sizeof(VALUE) + sizeof(text)) + nodes * sizeof(guildhall_avro_node) + operands * sizeof(uint32_t);
     uint8_t *memory = codec->memory = ruby_xcalloc(size ? size : 1, 1);
+    codec->size = size;
     codec->constants = (VALUE *)memory;
     codec->names = codec->constants + constants;
     codec->program.texts = (const text *)(codec->names + constants);
@@ -165,12 +163,13 @@ static VALUE avro_codec_load(VALUE self, VALUE nodes, VALUE operands, VALUE cons
 static VALUE avro_codec_configure(VALUE self, VALUE options)
 {
     rb_check_frozen(self);
-    guildhall_avro_rules *rules = &((guildhall_avro_codec *)rb_check_typeddata(self, &type))->rules;
+    guildhall_avro_codec *codec = rb_check_typeddata(self, &type);
+    guildhall_avro_rules *rules = &codec->rules;
     rules->max_nesting = NUM2UINT(guildhall_option(options, "max_nesting"));
     rules->max_bytes = NUM2SIZET(guildhall_option(options, "max_bytes"));
     rules->max_empty_items = NUM2ULL(guildhall_option(options, "max_empty_items"));
     rules->allow_invalid_utf8 = RTEST(guildhall_option(options, "allow_invalid_utf8"));
-    ((guildhall_avro_codec *)RTYPEDDATA_GET_DATA(self))->tagged = RTEST(guildhall_option(options, "tagged_unions"));
+    codec->tagged = RTEST(guildhall_option(options, "tagged_unions"));
     return self;
 }
 

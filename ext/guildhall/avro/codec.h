@@ -14,6 +14,7 @@ typedef struct {
     VALUE *constants;                    /* names (Strings or Symbols), symbols, defaults, converters */
     VALUE *names;                        /* of each constant that is a text, the String; else 0 */
     void *memory;                        /* of all of the above */
+    size_t size;                         /* in bytes */
     unsigned tagged : 1;                 /* records of unions come as a Branch */
     unsigned alternatives : 1;           /* there are unions of several records */
 } guildhall_avro_codec;

@@ -267,7 +267,7 @@ static void avro_encode_record(encoder *e, const node *node, VALUE hash, const p
 static void avro_encode_chosen(encoder *e, const node *node, VALUE object, const place *at)
 {
     VALUE given = object;
-    uint32_t found = guildhall_avro_branch_of(e->codec, node, &object, e->codec->rules.max_nesting - e->depth, &e->search);
+    uint32_t found = guildhall_avro_branch_of(&e->search, node, &object, e->codec->rules.max_nesting - e->depth);
     if (found >= node->count) avro_encode_refuse(e, node, given, at);
     avro_encode_number(e, found);
     avro_encode_value(e, e->codec->program.operands[node->first + found], object, at);
@@ -342,7 +342,7 @@ VALUE guildhall_avro_encode(const guildhall_avro_codec *codec, VALUE object, VAL
     e.codec = codec;
     e.depth = 0;
     e.cost = (guildhall_avro_cost){0, 0};
-    e.search = (guildhall_avro_search){0};
+    e.search = (guildhall_avro_search){.codec = codec};
     if (!NIL_P(prefix)) guildhall_byte_buffer_append_string(&e.bytes, prefix);
     avro_encode_value(&e, 0, object, NULL);
     avro_encode_check_limits(&e, NIL_P(prefix) ? 0 : (size_t)RSTRING_LEN(prefix));

@@ -186,71 +186,68 @@ static fit avro_fit_reduced(const guildhall_avro_codec *codec, const node *node,
 
 /* ---- branches */
 
-typedef struct {
-    const guildhall_avro_codec *codec;
-    guildhall_avro_search *search;
-} finder;
+typedef guildhall_avro_search finder;
 
-static fit avro_branch_fit(const finder *f, uint32_t index, VALUE object, uint32_t depth);
+static fit avro_fit_deep(finder *f, uint32_t index, VALUE object, uint32_t depth);
 
 typedef struct {
-    const finder *f;
+    finder *f;
     uint32_t item, depth;
     fit fit;
 } search;
 
 /* Is there an end to it, with what fits so far and one value more? */
-static int avro_branch_go_on(fit *so_far, fit one)
+static int avro_fit_branch_go_on(fit *so_far, fit one)
 {
     if (one < *so_far) *so_far = one;
     return *so_far != NO_FIT;
 }
 
-static int avro_branch_pair_fits(VALUE key, VALUE value, VALUE pointer)
+static int avro_fit_branch_pair_fits(VALUE key, VALUE value, VALUE pointer)
 {
     search *s = (search *)pointer;
-    fit one = RB_TYPE_P(key, T_STRING) || RB_SYMBOL_P(key) ? avro_branch_fit(s->f, s->item, value, s->depth) : NO_FIT;
-    return avro_branch_go_on(&s->fit, one) ? ST_CONTINUE : ST_STOP;
+    fit one = RB_TYPE_P(key, T_STRING) || RB_SYMBOL_P(key) ? avro_fit_deep(s->f, s->item, value, s->depth) : NO_FIT;
+    return avro_fit_branch_go_on(&s->fit, one) ? ST_CONTINUE : ST_STOP;
 }
 
-static fit avro_branch_map_fit(const finder *f, uint32_t item, VALUE hash, uint32_t depth)
+static fit avro_fit_branch_map_fit(finder *f, uint32_t item, VALUE hash, uint32_t depth)
 {
     search s = {f, item, depth, EXACT};
-    rb_hash_foreach(hash, avro_branch_pair_fits, (VALUE)&s);
+    rb_hash_foreach(hash, avro_fit_branch_pair_fits, (VALUE)&s);
     return s.fit;
 }
 
-static fit avro_branch_array_fit(const finder *f, uint32_t item, VALUE array, uint32_t depth)
+static fit avro_fit_branch_array_fit(finder *f, uint32_t item, VALUE array, uint32_t depth)
 {
     fit fit = EXACT;
     for (long i = 0; i < RARRAY_LEN(array); i++) {
-        if (!avro_branch_go_on(&fit, avro_branch_fit(f, item, rb_ary_entry(array, i), depth))) break;
+        if (!avro_fit_branch_go_on(&fit, avro_fit_deep(f, item, rb_ary_entry(array, i), depth))) break;
     }
     return fit;
 }
 
 /* A Hash with a member that the record has no field for is another record. */
-static fit avro_branch_record_fit(const finder *f, const node *node, VALUE hash, uint32_t depth)
+static fit avro_fit_branch_record_fit(finder *f, const node *node, VALUE hash, uint32_t depth)
 {
     const uint32_t *operand = f->codec->program.operands + node->first;
     size_t found = 0;
     fit fit = EXACT;
     for (uint32_t i = 0; i < node->count; i++, operand += 2) {
         VALUE given = guildhall_avro_given(f->codec, hash, operand[1]);
-        if (given == Qundef) avro_branch_go_on(&fit, FITS);
+        if (given == Qundef) avro_fit_branch_go_on(&fit, FITS);
         else found++;
-        if (!avro_branch_go_on(&fit, avro_branch_fit(f, operand[0], given == Qundef ? Qnil : given, depth))) return NO_FIT;
+        if (!avro_fit_branch_go_on(&fit, avro_fit_deep(f, operand[0], given == Qundef ? Qnil : given, depth))) return NO_FIT;
     }
     return found == RHASH_SIZE(hash) ? fit : NO_FIT;
 }
 
-static inline int avro_branch_is_named(VALUE object)
+static inline int avro_fit_branch_is_named(VALUE object)
 {
     return !RB_SPECIAL_CONST_P(object) && RB_BUILTIN_TYPE(object) == T_STRUCT && rb_obj_class(object) == guildhall_avro_branch_class();
 }
 
 /* Without its namespace, unless `full`. */
-static int avro_branch_has_name(const finder *f, const node *node, VALUE name, int full)
+static int avro_fit_branch_has_name(finder *f, const node *node, VALUE name, int full)
 {
     VALUE own = guildhall_avro_label(f->codec, node);
     if (full) return RTEST(rb_str_equal(own, name));
@@ -259,14 +256,14 @@ static int avro_branch_has_name(const finder *f, const node *node, VALUE name, i
 }
 
 /* Which branch a Guildhall::Avro::Branch means, whose value is left in *object; UINT32_MAX: none of these. */
-static uint32_t avro_branch_by_name(const finder *f, const node *node, VALUE *object)
+static uint32_t avro_fit_branch_by_name(finder *f, const node *node, VALUE *object)
 {
     VALUE name = rb_obj_as_string(rb_funcall(*object, rb_intern("name"), 0));
     const uint32_t *branches = f->codec->program.operands + node->first;
     *object = rb_funcall(*object, rb_intern("value"), 0);
     for (int full = 1; full >= 0; full--) {
         for (uint32_t i = 0; i < node->count; i++) {
-            if (avro_branch_has_name(f, &f->codec->program.nodes[branches[i]], name, full)) return i;
+            if (avro_fit_branch_has_name(f, &f->codec->program.nodes[branches[i]], name, full)) return i;
         }
     }
     return UINT32_MAX;
@@ -277,38 +274,38 @@ static uint32_t avro_branch_by_name(const finder *f, const node *node, VALUE *ob
 #define LOOKS_BEFORE 1000   /* few are made again sooner than they are remembered */
 
 /* Limits the search. */
-static void avro_branch_look(const finder *f)
+static void avro_fit_branch_look(finder *f)
 {
-    if (++f->search->looks > LOOKS) rb_raise(guildhall_encode_error(), "Avro: cannot determine which branches of unions fit within %d comparisons", LOOKS);
-    if (f->search->looks % LOOKS_BETWEEN == 0) rb_thread_check_ints();
+    if (++f->looks > LOOKS) rb_raise(guildhall_encode_error(), "Avro: cannot determine which branches of unions fit within %d comparisons", LOOKS);
+    if (f->looks % LOOKS_BETWEEN == 0) rb_thread_check_ints();
 }
 
 /* If branches resemble each other at every level, a container would be looked at once for each combination of those around it. */
-static int avro_branch_worth_remembering(const finder *f, VALUE object)
+static int avro_fit_branch_worth_remembering(finder *f, VALUE object)
 {
-    if (f->search->looks < LOOKS_BEFORE || RB_SPECIAL_CONST_P(object)) return 0;
+    if (f->looks < LOOKS_BEFORE || RB_SPECIAL_CONST_P(object)) return 0;
     return RB_BUILTIN_TYPE(object) == T_HASH || RB_BUILTIN_TYPE(object) == T_ARRAY || guildhall_document_p(object);
 }
 
-static int avro_branch_remembered(const finder *f, uint32_t index, VALUE object, fit *found)
+static int avro_fit_branch_remembered(finder *f, uint32_t index, VALUE object, fit *found)
 {
-    VALUE fits = f->search->known ? rb_hash_lookup2(f->search->known, object, Qnil) : Qnil;
+    VALUE fits = f->known ? rb_hash_lookup2(f->known, object, Qnil) : Qnil;
     VALUE known = NIL_P(fits) ? Qnil : rb_hash_lookup2(fits, UINT2NUM(index), Qnil);
     if (!NIL_P(known)) *found = (fit)FIX2INT(known);
     return !NIL_P(known);
 }
 
 /* The Hash keeps the object, so that no other one comes to have its identity. */
-static void avro_branch_remember(const finder *f, uint32_t index, VALUE object, fit found)
+static void avro_fit_branch_remember(finder *f, uint32_t index, VALUE object, fit found)
 {
-    if (!f->search->known) f->search->known = rb_funcall(rb_hash_new(), rb_intern("compare_by_identity"), 0);
-    VALUE fits = rb_hash_lookup2(f->search->known, object, Qnil);
-    if (NIL_P(fits)) rb_hash_aset(f->search->known, object, fits = rb_hash_new());
+    if (!f->known) f->known = rb_funcall(rb_hash_new(), rb_intern("compare_by_identity"), 0);
+    VALUE fits = rb_hash_lookup2(f->known, object, Qnil);
+    if (NIL_P(fits)) rb_hash_aset(f->known, object, fits = rb_hash_new());
     rb_hash_aset(fits, UINT2NUM(index), INT2FIX(found));
 }
 
 /* A number with a fraction is a decimal, or none of these: it is no date and no timestamp where the union has decimals. */
-static fit avro_branch_unless_decimal(const finder *f, const node *node, VALUE object, fit found)
+static fit avro_fit_branch_unless_decimal(finder *f, const node *node, VALUE object, fit found)
 {
     const uint32_t *branches = f->codec->program.operands + node->first;
     if (RB_LIKELY(found != CUT) || !rb_obj_is_kind_of(object, rb_cNumeric)) return found;
@@ -319,24 +316,24 @@ static fit avro_branch_unless_decimal(const finder *f, const node *node, VALUE o
 }
 
 /* The first of the branches that fit best, and how well. */
-static fit avro_branch_best(const finder *f, const node *node, VALUE object, uint32_t depth, uint32_t *best)
+static fit avro_fit_branch_best(finder *f, const node *node, VALUE object, uint32_t depth, uint32_t *best)
 {
     const uint32_t *branches = f->codec->program.operands + node->first;
     fit found = NO_FIT;
-    if (avro_branch_is_named(object)) {
-        if ((*best = avro_branch_by_name(f, node, &object)) == UINT32_MAX) return NO_FIT;
-        return avro_branch_fit(f, branches[*best], object, depth);
+    if (avro_fit_branch_is_named(object)) {
+        if ((*best = avro_fit_branch_by_name(f, node, &object)) == UINT32_MAX) return NO_FIT;
+        return avro_fit_deep(f, branches[*best], object, depth);
     }
     for (uint32_t i = 0; i < node->count && found != EXACT; i++) {
-        fit one = avro_branch_fit(f, branches[i], object, depth);
+        fit one = avro_fit_deep(f, branches[i], object, depth);
         if (one <= found) continue;
         found = one;
         *best = i;
     }
-    return avro_branch_unless_decimal(f, node, object, found);
+    return avro_fit_branch_unless_decimal(f, node, object, found);
 }
 
-static fit avro_branch_fit_of(const finder *f, uint32_t index, VALUE object, uint32_t depth)
+static fit avro_fit_under(finder *f, uint32_t index, VALUE object, uint32_t depth)
 {
     const node *node = &f->codec->program.nodes[index];
     const uint32_t *operand = f->codec->program.operands + node->first;
@@ -345,29 +342,29 @@ static fit avro_branch_fit_of(const finder *f, uint32_t index, VALUE object, uin
     if (!fit) return NO_FIT;
     uint32_t best;
     switch ((guildhall_avro_type)node->type) {
-    case GUILDHALL_AVRO_ARRAY: return avro_branch_array_fit(f, *operand, object, depth - 1);
-    case GUILDHALL_AVRO_MAP: return avro_branch_map_fit(f, *operand, object, depth - 1);
-    case GUILDHALL_AVRO_RECORD: return avro_branch_record_fit(f, node, object, depth - 1);
-    case GUILDHALL_AVRO_UNION: return avro_branch_best(f, node, object, depth - 1, &best);
+    case GUILDHALL_AVRO_ARRAY: return avro_fit_branch_array_fit(f, *operand, object, depth - 1);
+    case GUILDHALL_AVRO_MAP: return avro_fit_branch_map_fit(f, *operand, object, depth - 1);
+    case GUILDHALL_AVRO_RECORD: return avro_fit_branch_record_fit(f, node, object, depth - 1);
+    case GUILDHALL_AVRO_UNION: return avro_fit_branch_best(f, node, object, depth - 1, &best);
     default: return fit;
     }
 }
 
 /* All the way down: only where more than one branch of a union resembles the object. */
-static fit avro_branch_fit(const finder *f, uint32_t index, VALUE object, uint32_t depth)
+static fit avro_fit_deep(finder *f, uint32_t index, VALUE object, uint32_t depth)
 {
     fit found;
-    avro_branch_look(f);
-    int remember = avro_branch_worth_remembering(f, object);
-    if (remember && avro_branch_remembered(f, index, object, &found)) return found;
-    found = avro_branch_fit_of(f, index, object, depth);
-    if (remember) avro_branch_remember(f, index, object, found);
+    avro_fit_branch_look(f);
+    int remember = avro_fit_branch_worth_remembering(f, object);
+    if (remember && avro_fit_branch_remembered(f, index, object, &found)) return found;
+    found = avro_fit_under(f, index, object, depth);
+    if (remember) avro_fit_branch_remember(f, index, object, found);
     return found;
 }
 
 /* The branch that the object resembles most; of several containers, the one that what is inside fits best. Where only one
  * resembles it, what does not fit inside is reported there. */
-static uint32_t avro_branch_by_fit(const finder *f, const node *node, VALUE object, uint32_t depth)
+static uint32_t avro_fit_branch_by_fit(finder *f, const node *node, VALUE object, uint32_t depth)
 {
     const guildhall_avro_program *program = &f->codec->program;
     const uint32_t *branches = program->operands + node->first;
@@ -382,35 +379,33 @@ static uint32_t avro_branch_by_fit(const finder *f, const node *node, VALUE obje
         best = i;
         if (found == EXACT && !containers) return best;
     }
-    if (!avro_branch_unless_decimal(f, node, object, found)) return UINT32_MAX;
+    if (!avro_fit_branch_unless_decimal(f, node, object, found)) return UINT32_MAX;
     if (containers < 2) return best;
-    return avro_branch_best(f, node, object, depth, &best) ? best : UINT32_MAX;
+    return avro_fit_branch_best(f, node, object, depth, &best) ? best : UINT32_MAX;
 }
 
 /* A Document of a record knows its name: only that distinguishes records with the same fields. */
-static uint32_t avro_branch_of_document(const finder *f, const node *node, VALUE object, uint32_t depth)
+static uint32_t avro_fit_branch_of_document(finder *f, const node *node, VALUE object, uint32_t depth)
 {
     VALUE name = guildhall_document_p(object) ? rb_check_funcall(object, rb_intern("type_name"), 0, NULL) : Qundef;
     const uint32_t *branches = f->codec->program.operands + node->first;
     for (uint32_t i = 0; name != Qundef && !NIL_P(name) && i < node->count; i++) {
         const guildhall_avro_node *branch = &f->codec->program.nodes[branches[i]];
-        if (branch->type != GUILDHALL_AVRO_RECORD || !avro_branch_has_name(f, branch, name, 1)) continue;
-        return avro_branch_fit(f, branches[i], object, depth) ? i : UINT32_MAX;
+        if (branch->type != GUILDHALL_AVRO_RECORD || !avro_fit_branch_has_name(f, branch, name, 1)) continue;
+        return avro_fit_deep(f, branches[i], object, depth) ? i : UINT32_MAX;
     }
     return UINT32_MAX;
 }
 
-uint32_t guildhall_avro_branch_of(const guildhall_avro_codec *codec, const node *node, VALUE *object, uint32_t depth,
-                                  guildhall_avro_search *search)
+uint32_t guildhall_avro_branch_of(finder *f, const node *node, VALUE *object, uint32_t depth)
 {
-    const finder f = {codec, search};
-    search->looks = 0;
-    if (RB_UNLIKELY(avro_branch_is_named(*object))) return avro_branch_by_name(&f, node, object);
-    uint32_t found = avro_branch_of_document(&f, node, *object, depth);
-    if (found == UINT32_MAX) found = avro_branch_by_fit(&f, node, *object, depth);
+    f->looks = 0;
+    if (RB_UNLIKELY(avro_fit_branch_is_named(*object))) return avro_fit_branch_by_name(f, node, object);
+    uint32_t found = avro_fit_branch_of_document(f, node, *object, depth);
+    if (found == UINT32_MAX) found = avro_fit_branch_by_fit(f, node, *object, depth);
     if (RB_LIKELY(found != UINT32_MAX)) return found;
     *object = guildhall_document_plain(*object);
-    return avro_branch_by_fit(&f, node, *object, depth);
+    return avro_fit_branch_by_fit(f, node, *object, depth);
 }
 
 void guildhall_init_avro_fit(void)

@@ -7,6 +7,7 @@
 
 /* What is known of the branches of unions in one encode. It lies on the C stack. */
 typedef struct {
+    const guildhall_avro_codec *codec;
     uint64_t looks;       /* values compared with types, for the union that is written now */
     volatile VALUE known; /* by identity: an object → a Hash of nodes and how it fits them; 0: nothing yet */
 } guildhall_avro_search;
@@ -23,8 +24,7 @@ int64_t guildhall_avro_symbol_index(const guildhall_avro_codec *codec, const gui
 VALUE guildhall_avro_given(const guildhall_avro_codec *codec, VALUE hash, uint32_t name);
 /* The index of the branch that an object is written as, which is left in *object without its Guildhall::Avro::Branch or Document;
  * UINT32_MAX: it fits none. depth: levels that may be below. */
-uint32_t guildhall_avro_branch_of(const guildhall_avro_codec *codec, const guildhall_avro_node *node, VALUE *object, uint32_t depth,
-                                  guildhall_avro_search *search);
+uint32_t guildhall_avro_branch_of(guildhall_avro_search *search, const guildhall_avro_node *node, VALUE *object, uint32_t depth);
 /* A union's branch as a message names it: by its own name, else by its type's. */
 VALUE guildhall_avro_label(const guildhall_avro_codec *codec, const guildhall_avro_node *branch);
 const char *guildhall_avro_type_name(const guildhall_avro_node *node);

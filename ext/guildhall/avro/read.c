@@ -154,22 +154,22 @@ status guildhall_avro_leave_out(guildhall_avro_input *input, const guildhall_avr
 
 /* ---- afterwards: it was valid before */
 
-static inline const node *avro_walk_node_of(const view *v, position s) { return &v->program->nodes[s.node]; }
+static inline const node *avro_read_node_of(const view *v, position s) { return &v->program->nodes[s.node]; }
 
-static inline guildhall_avro_input avro_walk_input_at(const view *v, uint32_t offset)
+static inline guildhall_avro_input avro_read_input_at(const view *v, uint32_t offset)
 {
     return guildhall_avro_input_again(v->bytes, offset, v->length);
 }
 
-static inline uint32_t avro_walk_offset_of(const view *v, const guildhall_avro_input *input)
+static inline uint32_t avro_read_offset_of(const view *v, const guildhall_avro_input *input)
 {
     return (uint32_t)(input->at - v->bytes);
 }
 
 /* The position of what follows a value (left_out: one that the reader's schema leaves out), in the source and in the index. */
-static position avro_walk_past(const view *v, position at, int left_out)
+static position avro_read_position_past(const view *v, position at, int left_out)
 {
-    traversal t = {.input = avro_walk_input_at(v, at.offset), .program = v->program, .depth_left = GUILDHALL_AVRO_NESTING_LIMIT,
+    traversal t = {.input = avro_read_input_at(v, at.offset), .program = v->program, .depth_left = GUILDHALL_AVRO_NESTING_LIMIT,
                    .bytes = v->bytes, .entries = v->entries, .entry = at.entry};
     if (left_out) avro_read_left_out(&t, at.node, 1);
     else avro_read_past(&t, at.node);
@@ -178,39 +178,39 @@ static position avro_walk_past(const view *v, position at, int left_out)
 
 position guildhall_avro_chosen(const view *v, position s)
 {
-    while (avro_walk_node_of(v, s)->type == GUILDHALL_AVRO_UNION) {
-        guildhall_avro_input input = avro_walk_input_at(v, s.offset);
+    while (avro_read_node_of(v, s)->type == GUILDHALL_AVRO_UNION) {
+        guildhall_avro_input input = avro_read_input_at(v, s.offset);
         int64_t branch = 0;
         guildhall_avro_number(&input, &branch);
-        s.node = v->program->operands[avro_walk_node_of(v, s)->first + (uint32_t)branch];
-        s.offset = avro_walk_offset_of(v, &input);
+        s.node = v->program->operands[avro_read_node_of(v, s)->first + (uint32_t)branch];
+        s.offset = avro_read_offset_of(v, &input);
     }
     return s;
 }
 
 /* A block's head. The number of items; where they begin. */
-static uint64_t avro_walk_block(const view *v, uint32_t *offset)
+static uint64_t avro_read_block_of(const view *v, uint32_t *offset)
 {
-    guildhall_avro_input input = avro_walk_input_at(v, *offset);
+    guildhall_avro_input input = avro_read_input_at(v, *offset);
     uint64_t count = 0;
     int64_t size;
     guildhall_avro_block_head(&input, &count, &size);
-    *offset = avro_walk_offset_of(v, &input);
+    *offset = avro_read_offset_of(v, &input);
     return count;
 }
 
 uint32_t guildhall_avro_count(const view *v, position many)
 {
-    uint64_t count = avro_walk_block(v, &many.offset);
+    uint64_t count = avro_read_block_of(v, &many.offset);
     if (!count) return 0;
     uint32_t next = v->entries[many.entry + 1];
     return next & BLOCKS ? v->entries[(next & ~BLOCKS) - 1] : (uint32_t)count;
 }
 
-static position avro_walk_past_field(const view *v, position at, const uint32_t *operand)
+static position avro_read_past_field(const view *v, position at, const uint32_t *operand)
 {
     at.node = operand[0];
-    return avro_walk_past(v, at, operand[1] == GUILDHALL_AVRO_SKIPPED);
+    return avro_read_position_past(v, at, operand[1] == GUILDHALL_AVRO_SKIPPED);
 }
 
 uint32_t guildhall_avro_field(const guildhall_avro_program *program, const node *record, const char *name, size_t length)
@@ -229,35 +229,35 @@ uint32_t guildhall_avro_field(const guildhall_avro_program *program, const node 
 
 position guildhall_avro_member(const view *v, position record, uint32_t place)
 {
-    const uint32_t *operand = v->program->operands + avro_walk_node_of(v, record)->first;
-    for (; place; place--, operand += 2) record = avro_walk_past_field(v, record, operand);
+    const uint32_t *operand = v->program->operands + avro_read_node_of(v, record)->first;
+    for (; place; place--, operand += 2) record = avro_read_past_field(v, record, operand);
     record.node = operand[0];
     return record;
 }
 
 items guildhall_avro_items_of(const view *v, position container)
 {
-    const node *here = avro_walk_node_of(v, container);
+    const node *here = avro_read_node_of(v, container);
     items made = {.view = v, .node = here, .at = container};
     if (here->type == GUILDHALL_AVRO_RECORD) {
         made.left = here->count;
         made.operand = here->first;
         return made;
     }
-    made.left = avro_walk_block(v, &made.at.offset);
+    made.left = avro_read_block_of(v, &made.at.offset);
     if (made.left) made.at.entry += 2;
     made.at.node = v->program->operands[here->first];
     return made;
 }
 
-static int avro_walk_next_field(items *cursor)
+static int avro_read_next_field(items *cursor)
 {
     while (cursor->left) {
         const uint32_t *operand = cursor->view->program->operands + cursor->operand;
         position here = cursor->at;
         cursor->left--;
         cursor->operand += 2;
-        cursor->at = avro_walk_past_field(cursor->view, here, operand);
+        cursor->at = avro_read_past_field(cursor->view, here, operand);
         if (operand[1] == GUILDHALL_AVRO_SKIPPED) continue;
         here.node = operand[0];
         cursor->value = here;
@@ -269,27 +269,27 @@ static int avro_walk_next_field(items *cursor)
 
 void guildhall_avro_pair(const view *v, position item, items *pair)
 {
-    guildhall_avro_input input = avro_walk_input_at(v, item.offset);
+    guildhall_avro_input input = avro_read_input_at(v, item.offset);
     guildhall_avro_span(&input, &pair->key, &pair->key_length);
-    item.offset = avro_walk_offset_of(v, &input);
+    item.offset = avro_read_offset_of(v, &input);
     pair->value = item;
 }
 
 int guildhall_avro_items_next(items *cursor)
 {
-    if (cursor->node->type == GUILDHALL_AVRO_RECORD) return avro_walk_next_field(cursor);
+    if (cursor->node->type == GUILDHALL_AVRO_RECORD) return avro_read_next_field(cursor);
     if (!cursor->left) return 0;
     cursor->value = cursor->at;
     if (cursor->node->type == GUILDHALL_AVRO_MAP) guildhall_avro_pair(cursor->view, cursor->at, cursor);
     uint32_t item = cursor->at.node;
-    cursor->at = avro_walk_past(cursor->view, cursor->value, 0);
+    cursor->at = avro_read_position_past(cursor->view, cursor->value, 0);
     cursor->at.node = item;
-    if (!--cursor->left) cursor->left = avro_walk_block(cursor->view, &cursor->at.offset);
+    if (!--cursor->left) cursor->left = avro_read_block_of(cursor->view, &cursor->at.offset);
     return 1;
 }
 
 /* Goes on from the last sample before the position. */
-static void avro_walk_approach(items *cursor, position array, uint32_t *index)
+static void avro_read_approach(items *cursor, position array, uint32_t *index)
 {
     const uint32_t *entries = cursor->view->entries;
     uint32_t next = entries[array.entry + 1], end = (next & ~BLOCKS) - (next & BLOCKS ? 1 : 0), place = *index / GUILDHALL_SAMPLED;
@@ -306,7 +306,7 @@ static void avro_walk_approach(items *cursor, position array, uint32_t *index)
 position guildhall_avro_item(const view *v, position array, uint32_t index)
 {
     items cursor = guildhall_avro_items_of(v, array);
-    if (index >= GUILDHALL_SAMPLED) avro_walk_approach(&cursor, array, &index);
+    if (index >= GUILDHALL_SAMPLED) avro_read_approach(&cursor, array, &index);
     while (index--) guildhall_avro_items_next(&cursor);
     return cursor.at;
 }

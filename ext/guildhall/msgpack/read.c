@@ -160,7 +160,7 @@ guildhall_outcome guildhall_msgpack_locate(const uint8_t *bytes, size_t length, 
 
 /* ---- afterwards: it was valid before */
 
-static inline token msgpack_walk_read_at(const view *v, uint32_t *offset)
+static inline token msgpack_read_token(const view *v, uint32_t *offset)
 {
     guildhall_msgpack_input input = {v->bytes + *offset, v->bytes + v->length};
     token found = {0};
@@ -169,13 +169,13 @@ static inline token msgpack_walk_read_at(const view *v, uint32_t *offset)
     return found;
 }
 
-token guildhall_msgpack_at(const view *v, uint32_t offset) { return msgpack_walk_read_at(v, &offset); }
+token guildhall_msgpack_at(const view *v, uint32_t offset) { return msgpack_read_token(v, &offset); }
 
 /* The position of what follows, in the source and in the index. */
-static inline position msgpack_walk_past(const view *v, position at)
+static inline position msgpack_read_past(const view *v, position at)
 {
     for (;;) {
-        token here = msgpack_walk_read_at(v, &at.offset);
+        token here = msgpack_read_token(v, &at.offset);
         const uint32_t *entry = (const uint32_t *)v->entries + at.entry;
         if (msgpack_read_indexed(&here)) return (position){entry[0], entry[1], 0};
         if (here.type != GUILDHALL_MSGPACK_ARRAY || !here.length) return at;
@@ -185,7 +185,7 @@ static inline position msgpack_walk_past(const view *v, position at)
 items guildhall_msgpack_items_of(const view *v, position container)
 {
     position at = container;
-    token head = msgpack_walk_read_at(v, &at.offset);
+    token head = msgpack_read_token(v, &at.offset);
     if (msgpack_read_indexed(&head)) at.entry += 2;
     return (items){.view = v, .at = at, .left = head.length, .map = head.type == GUILDHALL_MSGPACK_MAP};
 }
@@ -195,8 +195,8 @@ int guildhall_msgpack_items_next(items *cursor)
     if (!cursor->left) return 0;
     cursor->left--;
     cursor->key = cursor->value = cursor->at;
-    if (cursor->map) cursor->value = msgpack_walk_past(cursor->view, cursor->key);
-    cursor->at = msgpack_walk_past(cursor->view, cursor->value);
+    if (cursor->map) cursor->value = msgpack_read_past(cursor->view, cursor->key);
+    cursor->at = msgpack_read_past(cursor->view, cursor->value);
     return 1;
 }
 
@@ -222,7 +222,7 @@ guildhall_key guildhall_msgpack_float_key(double number)
 
 /* Binary that is ASCII is the same key as the text: to a Hash such Strings are equal. 0: arrays, maps, extensions and NaN, which are
  * not looked for by what they are. */
-static inline int msgpack_walk_key_of(const token *found, guildhall_key *key)
+static inline int msgpack_read_key_of(const token *found, guildhall_key *key)
 {
     int binary = 0;
     switch (found->type) {
@@ -239,20 +239,20 @@ static inline int msgpack_walk_key_of(const token *found, guildhall_key *key)
     }
 }
 
-static inline int msgpack_walk_equals(const view *v, uint32_t offset, guildhall_key key)
+static inline int msgpack_read_equals(const view *v, uint32_t offset, guildhall_key key)
 {
-    token found = msgpack_walk_read_at(v, &offset);
+    token found = msgpack_read_token(v, &offset);
     guildhall_key own;
-    return msgpack_walk_key_of(&found, &own) && guildhall_key_equals(own, key);
+    return msgpack_read_key_of(&found, &own) && guildhall_key_equals(own, key);
 }
 
 /* The whole walk: a later key may be equal. */
-static int msgpack_walk_scan(const view *v, position map, guildhall_key key, position *found)
+static int msgpack_read_pair(const view *v, position map, guildhall_key key, position *found)
 {
     items cursor = guildhall_msgpack_items_of(v, map);
     int there = 0;
     while (guildhall_msgpack_items_next(&cursor)) {
-        if (!msgpack_walk_equals(v, cursor.key.offset, key)) continue;
+        if (!msgpack_read_equals(v, cursor.key.offset, key)) continue;
         *found = cursor.value;
         there = 1;
     }
@@ -265,23 +265,23 @@ typedef struct {
 } indexed;
 
 /* Places are pairs, from 1 on. */
-static guildhall_key msgpack_walk_key_at(const void *pointer, uint32_t place)
+static guildhall_key msgpack_read_key_at(const void *pointer, uint32_t place)
 {
     const indexed *target = pointer;
     token found = guildhall_msgpack_at(target->view, guildhall_msgpack_item(target->view, target->map, place - 1).offset);
     guildhall_key key = {0};
-    msgpack_walk_key_of(&found, &key);
+    msgpack_read_key_of(&found, &key);
     return key;
 }
 
-static int msgpack_walk_fill(guildhall_key_index *made, const void *pointer)
+static int msgpack_read_fill(guildhall_key_index *made, const void *pointer)
 {
     const indexed *target = pointer;
     items items = guildhall_msgpack_items_of(target->view, target->map);
     for (uint32_t place = 1; guildhall_msgpack_items_next(&items); place++) {
         token found = guildhall_msgpack_at(target->view, items.key.offset);
         guildhall_key key;
-        if (msgpack_walk_key_of(&found, &key)) guildhall_key_index_put(made, key, place, msgpack_walk_key_at, target);
+        if (msgpack_read_key_of(&found, &key)) guildhall_key_index_put(made, key, place, msgpack_read_key_at, target);
     }
     return 1;
 }
@@ -292,9 +292,9 @@ int guildhall_msgpack_find(const view *v, position map, guildhall_key key, posit
     uint32_t count = guildhall_msgpack_at(v, map.offset).length;
     guildhall_key_index *index = NULL;
     if (count > GUILDHALL_KEYS_WALKED)
-        index = guildhall_key_indexes_of(v->key_indexes, map.offset, count, msgpack_walk_fill, msgpack_walk_key_at, &target);
-    if (!index) return msgpack_walk_scan(v, map, key, found);
-    uint32_t place = guildhall_key_index_get(index, key, msgpack_walk_key_at, &target);
-    if (place) *found = msgpack_walk_past(v, guildhall_msgpack_item(v, map, place - 1));
+        index = guildhall_key_indexes_of(v->key_indexes, map.offset, count, msgpack_read_fill, msgpack_read_key_at, &target);
+    if (!index) return msgpack_read_pair(v, map, key, found);
+    uint32_t place = guildhall_key_index_get(index, key, msgpack_read_key_at, &target);
+    if (place) *found = msgpack_read_past(v, guildhall_msgpack_item(v, map, place - 1));
     return place != 0;
 }
