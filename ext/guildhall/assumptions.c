@@ -122,8 +122,7 @@ static const struct {
     {"borrowed_flag", assumptions_borrowed, NULL},
     {"throw_errinfo", assumptions_throws, NULL},
     {"waits", assumptions_waits, NULL},
-    {"hash_tables", guildhall_hash_tables_hold, guildhall_distrust_hash_tables},
-    {"hash_slots", guildhall_hash_slots_hold, guildhall_distrust_hash_slots},
+    {"hash_templates", guildhall_hash_templates_hold, guildhall_distrust_hash_templates},
 };
 
 static int assumptions_distrusted(const char *name)

@@ -59,7 +59,7 @@ module Guildhall
     # @param bytes [String] one value, nothing after it
     # @return [Object] as the reader's schema says; frozen and shareable, all the way down
     # @raise [DecodeError]
-    def decode(bytes) = @decoder.decode(bytes)
+    def decode(bytes) = @decoder.decode(bytes, 0)
 
     alias call decode
 
@@ -67,7 +67,7 @@ module Guildhall
     # @param bytes [String] pinned by the Document; copied first unless it is frozen
     # @return [MapDocument, ArrayDocument, Object] the plain value where the root is a scalar
     # @raise [DecodeError]
-    def document(bytes) = @decoder.document(bytes)
+    def document(bytes) = @decoder.document(bytes, 0)
 
     # The codec that gives Documents instead of Hashes, with the same schemas and options.
     def lazy = Lazy.new(self, @decoder)

@@ -4,7 +4,7 @@ require "test_helper"
 
 # What the extension takes for granted of Ruby's inside (ext/guildhall/assumptions.c): tested when it is loaded.
 class AssumptionsTest < GuildhallTest
-  SHORTCUTS = %i[hash_tables hash_slots].freeze
+  SHORTCUTS = %i[hash_templates].freeze
   ALL = Guildhall.const_source_location(:ASSUMPTIONS) && Guildhall.send(:const_get, :ASSUMPTIONS)
   WORK = <<~'RUBY'
     require "guildhall/json"
@@ -27,14 +27,6 @@ class AssumptionsTest < GuildhallTest
   def test_all_hold_on_the_rubies_that_we_support
     assert_equal({}, ALL.reject { |_, holds| holds })
     assert Ractor.shareable?(ALL)
-  end
-
-  SHORTCUTS.each do |name|
-    class_eval(<<~RUBY, __FILE__, __LINE__ + 1)
-      def test_without_#{name} # def test_without_hash_slots
-        assert_equal "#{name}", assert_ruby(WORK, env: {"GUILDHALL_DISTRUST" => "#{name}"})
-      end
-    RUBY
   end
 
   def test_without_any_shortcut

@@ -118,7 +118,7 @@ class LimitsTest < GuildhallTest
     Guildhall::Avro.new(schema).decode("#{long(1_000)}#{"\0" * 1_001}")
   end
 
-  def comparisons = File.read(File.expand_path("../../ext/guildhall/avro/branch.c", __dir__))[/define LOOKS (\d+)/, 1].to_i
+  def comparisons = File.read(File.expand_path("../../ext/guildhall/avro/fit.c", __dir__))[/define LOOKS (\d+)/, 1].to_i
 
   def match(text, expression)
     document = Guildhall::JSON.document(Guildhall::JSON.encode([{"x" => text, "p" => expression}]))

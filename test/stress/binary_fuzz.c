@@ -4,8 +4,8 @@
  * memory of exactly its size, so that a byte read too far is seen. */
 #include <stdio.h>
 #include <stdlib.h>
-#include "avro/walk.h"
-#include "msgpack/walk.h"
+#include "avro/read.h"
+#include "msgpack/read.h"
 
 typedef struct {
     uint8_t *bytes;
@@ -66,21 +66,21 @@ static size_t mutate(uint8_t *bytes, size_t length, size_t room, payload other)
 static int same(guildhall_position a, guildhall_position b) { return a.offset == b.offset && a.entry == b.entry && a.node == b.node; }
 
 /* Everything, as iterating finds it and as looking it up does. */
-static void walk_msgpack(const guildhall_msgpack_view *view, guildhall_key_indexes *indexes, guildhall_position at)
+static void walk_msgpack(const guildhall_view *view, guildhall_position at)
 {
     if (guildhall_msgpack_at(view, at.offset).type < GUILDHALL_MSGPACK_ARRAY) return;
     guildhall_msgpack_items items = guildhall_msgpack_items_of(view, at);
     for (uint32_t index = 0; guildhall_msgpack_items_next(&items); index++) {
         if (!same(guildhall_msgpack_item(view, at, index), items.key)) abort();
-        walk_msgpack(view, indexes, items.value);
+        walk_msgpack(view, items.value);
         if (!items.map) continue;
-        walk_msgpack(view, indexes, items.key);
+        walk_msgpack(view, items.key);
         guildhall_msgpack_token key = guildhall_msgpack_at(view, items.key.offset);
         guildhall_position found;
         if (key.type == GUILDHALL_MSGPACK_STRING &&
-            !guildhall_msgpack_find(view, indexes, at, (guildhall_key){key.bytes, key.length, 0}, &found)) abort();
+            !guildhall_msgpack_find(view, at, (guildhall_key){key.bytes, key.length, 0}, &found)) abort();
         if (key.type == GUILDHALL_MSGPACK_INTEGER &&
-            !guildhall_msgpack_find(view, indexes, at, (guildhall_key){NULL, 0, key.number}, &found)) abort();
+            !guildhall_msgpack_find(view, at, (guildhall_key){NULL, 0, key.number}, &found)) abort();
     }
 }
 
@@ -92,9 +92,9 @@ static int read_msgpack(const uint8_t *bytes, size_t length, guildhall_index_bui
     guildhall_outcome outcome = guildhall_msgpack_read(bytes, length, &rules, builder);
     note_outcome(outcome.status, outcome.error_offset, builder);
     if (outcome.status == GUILDHALL_MSGPACK_VALID) {
-        guildhall_msgpack_view view = {bytes, length, builder->entries.words};
         guildhall_key_indexes indexes = {.entries = 0};
-        walk_msgpack(&view, &indexes, (guildhall_position){0, 0, 0});
+        guildhall_view view = {NULL, bytes, length, builder->entries.words, &indexes};
+        walk_msgpack(&view, (guildhall_position){0, 0, 0});
         guildhall_key_indexes_free(&indexes);
         return 1;
     }

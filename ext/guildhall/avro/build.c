@@ -7,7 +7,6 @@
 #include <ruby.h>
 #include <time.h>
 #include "codec.h"
-#include "document/errors.h"
 #include "memory/stack_check.h"
 #include "values/builder.h"
 
@@ -34,27 +33,24 @@ static ID id_decode;
 
 #define AVRO(name) avro_build_##name
 
-static inline status avro_build_push(traversal *t, VALUE made)
-{
-    guildhall_builder_push(&t->out, made);
-    return GUILDHALL_AVRO_VALID;
-}
-
 static inline status avro_build_push_text(traversal *t, VALUE made)
 {
-    return RB_UNLIKELY(made == Qundef) ? GUILDHALL_AVRO_INVALID_UTF8 : avro_build_push(t, made);
+    return RB_UNLIKELY(made == Qundef) ? GUILDHALL_AVRO_INVALID_UTF8 : guildhall_builder_push(&t->out, made);
 }
 
-static inline status avro_build_null(traversal *t) { return avro_build_push(t, Qnil); }
-static inline status avro_build_boolean(traversal *t, int value) { return avro_build_push(t, value ? Qtrue : Qfalse); }
-static inline status avro_build_real(traversal *t, double number) { return avro_build_push(t, guildhall_float_new(number)); }
-static inline status avro_build_symbol(traversal *t, uint32_t constant) { return avro_build_push(t, t->codec->constants[constant]); }
-static inline status avro_build_field(traversal *t, uint32_t name) { return avro_build_push(t, t->codec->constants[name]); }
+static inline status avro_build_null(traversal *t) { return guildhall_builder_push(&t->out, Qnil); }
+static inline status avro_build_boolean(traversal *t, int value) { return guildhall_builder_push(&t->out, value ? Qtrue : Qfalse); }
+static inline status avro_build_real(traversal *t, double number) { return guildhall_builder_push(&t->out, guildhall_float_new(number)); }
+static inline status avro_build_symbol(traversal *t, uint32_t constant)
+{
+    return guildhall_builder_push(&t->out, t->codec->constants[constant]);
+}
+static inline status avro_build_field(traversal *t, uint32_t name) { return guildhall_builder_push(&t->out, t->codec->constants[name]); }
 
 static inline status avro_build_integer(traversal *t, const node *node, int64_t number)
 {
     int plain = node->meaning <= GUILDHALL_AVRO_CONVERTED;
-    return avro_build_push(t, RB_LIKELY(plain) ? guildhall_integer_new(number) : guildhall_avro_time(node->meaning, number));
+    return guildhall_builder_push(&t->out, RB_LIKELY(plain) ? guildhall_integer_new(number) : guildhall_avro_time(node->meaning, number));
 }
 
 static inline status avro_build_text(traversal *t, const uint8_t *bytes, size_t length)
@@ -69,7 +65,7 @@ static inline status avro_build_key(traversal *t, const uint8_t *bytes, size_t l
 
 static inline status avro_build_binary(traversal *t, const uint8_t *bytes, size_t length)
 {
-    return avro_build_push(t, guildhall_string_new(bytes, length, GUILDHALL_TEXT_BINARY));
+    return guildhall_builder_push(&t->out, guildhall_string_new(bytes, length, GUILDHALL_TEXT_BINARY));
 }
 
 static inline status avro_build_chosen(traversal *t, uint32_t branch)
@@ -97,7 +93,7 @@ static inline void avro_build_begin(traversal *t, container *c)
 
 static inline status avro_build_end(traversal *t, const container *c, int map)
 {
-    return avro_build_push(t, guildhall_builder_close(&t->out, c->base, map));
+    return guildhall_builder_push(&t->out, guildhall_builder_close(&t->out, c->base, map));
 }
 
 /* With what the fields have that were not written. */
@@ -147,8 +143,8 @@ static status avro_build_inside(traversal *t, uint32_t index, purpose why)
     return RB_LIKELY(node->meaning != GUILDHALL_AVRO_CONVERTED) ? GUILDHALL_AVRO_VALID : avro_build_converted(t, node);
 }
 
-NORETURN(static void avro_build_fail(const traversal *t, status status));
-static void avro_build_fail(const traversal *t, status status)
+/* The exception, not raised. */
+static VALUE avro_build_error(const traversal *t, status status)
 {
     guildhall_path path;
     guildhall_path_init(&path);
@@ -159,18 +155,12 @@ static void avro_build_fail(const traversal *t, status status)
     }
     const char *reason = t->mismatch ? t->mismatch : guildhall_avro_status_text(status);
     size_t offset = (size_t)(t->input.at - t->bytes), length = (size_t)(t->input.end - t->bytes);
-    rb_exc_raise(guildhall_decode_error("Avro", reason, offset, &path, t->bytes, length));
+    return guildhall_decode_error("Avro", reason, offset, &path, t->bytes, length);
 }
 
 static inline void avro_build_check(const traversal *t, status status)
 {
-    if (RB_UNLIKELY(status != GUILDHALL_AVRO_VALID)) avro_build_fail(t, status);
-}
-
-static inline VALUE avro_build_one(traversal *t, uint32_t node)
-{
-    avro_build_check(t, avro_build_inside(t, node, FIND));
-    return t->out.stack.values[--t->out.stack.count];
+    if (RB_UNLIKELY(status != GUILDHALL_AVRO_VALID)) rb_exc_raise(avro_build_error(t, status));
 }
 
 VALUE guildhall_avro_key(const uint8_t *bytes, size_t length)
@@ -196,7 +186,7 @@ VALUE guildhall_avro_time(guildhall_avro_meaning meaning, int64_t number)
     return guildhall_share(time);
 }
 
-static void avro_build_start(traversal *t, const guildhall_avro_codec *codec, const uint8_t *bytes, size_t from, size_t length)
+static status avro_build_start(traversal *t, const guildhall_avro_codec *codec, const uint8_t *bytes, size_t from, size_t length)
 {
     t->bytes = bytes;
     t->input = guildhall_avro_input_of(bytes, from, length, &codec->rules);
@@ -206,28 +196,32 @@ static void avro_build_start(traversal *t, const guildhall_avro_codec *codec, co
     t->mismatch = NULL;
     t->steps = 0;
     guildhall_builder_init(&t->out);
-    if (RB_UNLIKELY(length > codec->rules.max_bytes)) avro_build_fail(t, GUILDHALL_AVRO_TOO_LONG);
+    return length > codec->rules.max_bytes ? GUILDHALL_AVRO_TOO_LONG : GUILDHALL_AVRO_VALID;
 }
 
-static void avro_build_start_with(traversal *t, const guildhall_avro_codec *codec, VALUE source, size_t from)
+static inline status avro_build_end_of_payload(const traversal *t)
 {
-    size_t length = (size_t)RSTRING_LEN(source);
-    avro_build_start(t, codec, (const uint8_t *)RSTRING_PTR(source), from < length ? from : length, length);
+    return t->input.at != t->input.end ? GUILDHALL_AVRO_AFTER_END : GUILDHALL_AVRO_VALID;
 }
 
-static void avro_build_finish(traversal *t)
+static inline VALUE avro_build_pop(traversal *t) { return t->out.stack.values[--t->out.stack.count]; }
+
+/* One value, after which nothing comes. */
+static status avro_build_payload(traversal *t, const guildhall_avro_codec *codec, const uint8_t *bytes, size_t from, size_t length)
 {
-    if (RB_UNLIKELY(t->input.at != t->input.end)) avro_build_fail(t, GUILDHALL_AVRO_AFTER_END);
-    guildhall_value_stack_release(&t->out.stack);
+    CHECK(avro_build_start(t, codec, bytes, from, length));
+    CHECK(avro_build_inside(t, 0, FIND));
+    return avro_build_end_of_payload(t);
 }
 
 VALUE guildhall_avro_decode(const guildhall_avro_codec *codec, VALUE source, size_t from)
 {
     traversal t;
     source = rb_str_new_frozen(source);
-    avro_build_start_with(&t, codec, source, from);
-    VALUE made = avro_build_one(&t, 0);
-    avro_build_finish(&t);
+    size_t length = (size_t)RSTRING_LEN(source);
+    avro_build_check(&t, avro_build_payload(&t, codec, (const uint8_t *)RSTRING_PTR(source), from < length ? from : length, length));
+    VALUE made = avro_build_pop(&t);
+    guildhall_value_stack_release(&t.out.stack);
     RB_GC_GUARD(source);
     return made;
 }
@@ -237,41 +231,20 @@ VALUE guildhall_avro_decode_at(const guildhall_avro_codec *codec, const uint8_t 
     traversal t;
     avro_build_start(&t, codec, bytes, from, length);
     t.input = guildhall_avro_input_again(bytes, from, length);
-    VALUE made = avro_build_one(&t, node);
+    avro_build_check(&t, avro_build_inside(&t, node, FIND));
+    VALUE made = avro_build_pop(&t);
     guildhall_value_stack_release(&t.out.stack);
     return made;
-}
-
-typedef struct {
-    const guildhall_avro_codec *codec;
-    const uint8_t *bytes;
-    size_t from, length;
-} attempt;
-
-static VALUE avro_build_decode_again(VALUE pointer)
-{
-    const attempt *a = (const attempt *)pointer;
-    traversal t;
-    avro_build_start(&t, a->codec, a->bytes, a->from, a->length);
-    avro_build_one(&t, 0);
-    avro_build_finish(&t);
-    return Qnil;
 }
 
 /* Decodes once more, which finds the same error and the path to it. */
 VALUE guildhall_avro_error(const void *codec, guildhall_outcome outcome, const uint8_t *bytes, size_t from, size_t length)
 {
     if (outcome.status == GUILDHALL_AVRO_NO_MEMORY) return guildhall_no_memory(); /* nothing is wrong with the payload */
-    attempt a = {codec, bytes, from, length};
-    int state = 0;
-    rb_protect(avro_build_decode_again, (VALUE)&a, &state);
-    VALUE error = rb_errinfo();
-    if (state && !rb_obj_is_kind_of(error, rb_eStandardError)) rb_jump_tag(state);
-    rb_set_errinfo(Qnil);
-    if (state) return error;
-    guildhall_path path;
-    guildhall_path_init(&path);
-    return guildhall_decode_error("Avro", guildhall_avro_status_text(outcome.status), outcome.error_offset, &path, bytes, length);
+    traversal t;
+    VALUE error = avro_build_error(&t, avro_build_payload(&t, codec, bytes, from, length));
+    guildhall_value_stack_release(&t.out.stack);
+    return error;
 }
 
 VALUE guildhall_avro_decode_many(const guildhall_avro_codec *codec, VALUE source, uint64_t count)
@@ -279,14 +252,15 @@ VALUE guildhall_avro_decode_many(const guildhall_avro_codec *codec, VALUE source
     traversal t;
     VALUE values = rb_ary_new();
     source = rb_str_new_frozen(source);
-    avro_build_start_with(&t, codec, source, 0);
+    avro_build_check(&t, avro_build_start(&t, codec, (const uint8_t *)RSTRING_PTR(source), 0, (size_t)RSTRING_LEN(source)));
     avro_build_check(&t, guildhall_avro_afford(&t.input, codec->program.nodes, 0, count));
     for (uint64_t place = 0; place < count; place++) {
         status found = avro_build_inside(&t, 0, FIND);
-        if (RB_UNLIKELY(found != GUILDHALL_AVRO_VALID)) avro_build_fail(&t, avro_build_failed_at(&t, ULL2NUM(place), found));
-        rb_ary_push(values, t.out.stack.values[--t.out.stack.count]);
+        if (RB_UNLIKELY(found != GUILDHALL_AVRO_VALID)) avro_build_check(&t, avro_build_failed_at(&t, ULL2NUM(place), found));
+        rb_ary_push(values, avro_build_pop(&t));
     }
-    avro_build_finish(&t);
+    avro_build_check(&t, avro_build_end_of_payload(&t));
+    guildhall_value_stack_release(&t.out.stack);
     RB_GC_GUARD(source);
     return values;
 }

@@ -29,10 +29,7 @@ static void avro_codec_release(void *pointer)
 
 static size_t avro_codec_memsize(const void *pointer)
 {
-    const guildhall_avro_program *program = &((const guildhall_avro_codec *)pointer)->program;
-    return sizeof(guildhall_avro_codec) + program->nodes_count * sizeof *program->nodes +
-           program->operands_count * sizeof *program->operands +
-           program->constants_count * (2 * sizeof(VALUE) + sizeof *program->texts);
+    return sizeof(guildhall_avro_codec) + ((const guildhall_avro_codec *)pointer)->size;
 }
 
 static const rb_data_type_t type = {
@@ -56,9 +53,9 @@ static VALUE avro_codec_allocate(VALUE class)
 /* One block of memory for everything that the program points to. */
 static void avro_codec_reserve(guildhall_avro_codec *codec, size_t nodes, size_t operands, size_t constants)
 {
-    size_t size = constants * (2 * sizeof(VALUE) + sizeof(text)) + nodes * sizeof(guildhall_avro_node) +
-                  operands * sizeof(uint32_t);
+    size_t size = constants * (2 * sizeof(VALUE) + sizeof(text)) + nodes * sizeof(guildhall_avro_node) + operands * sizeof(uint32_t);
     uint8_t *memory = codec->memory = ruby_xcalloc(size ? size : 1, 1);
+    codec->size = size;
     codec->constants = (VALUE *)memory;
     codec->names = codec->constants + constants;
     codec->program.texts = (const text *)(codec->names + constants);
@@ -166,12 +163,13 @@ static VALUE avro_codec_load(VALUE self, VALUE nodes, VALUE operands, VALUE cons
 static VALUE avro_codec_configure(VALUE self, VALUE options)
 {
     rb_check_frozen(self);
-    guildhall_avro_rules *rules = &((guildhall_avro_codec *)rb_check_typeddata(self, &type))->rules;
+    guildhall_avro_codec *codec = rb_check_typeddata(self, &type);
+    guildhall_avro_rules *rules = &codec->rules;
     rules->max_nesting = NUM2UINT(guildhall_option(options, "max_nesting"));
     rules->max_bytes = NUM2SIZET(guildhall_option(options, "max_bytes"));
     rules->max_empty_items = NUM2ULL(guildhall_option(options, "max_empty_items"));
     rules->allow_invalid_utf8 = RTEST(guildhall_option(options, "allow_invalid_utf8"));
-    ((guildhall_avro_codec *)RTYPEDDATA_GET_DATA(self))->tagged = RTEST(guildhall_option(options, "tagged_unions"));
+    codec->tagged = RTEST(guildhall_option(options, "tagged_unions"));
     return self;
 }
 
@@ -181,21 +179,18 @@ static VALUE avro_codec_share(VALUE self)
     return guildhall_codec_share(self);
 }
 
-/* decode(bytes, from = 0) */
-static VALUE avro_codec_decode(int count, VALUE *arguments, VALUE self)
+/* from: where the value begins; beyond the end it is as if nothing were there. */
+static VALUE avro_codec_decode(VALUE self, VALUE bytes, VALUE from)
 {
-    rb_check_arity(count, 1, 2);
-    StringValue(arguments[0]);
-    return guildhall_avro_decode(guildhall_avro_codec_of(self), arguments[0], count == 2 ? NUM2SIZET(arguments[1]) : 0);
+    StringValue(bytes);
+    return guildhall_avro_decode(guildhall_avro_codec_of(self), bytes, NUM2SIZET(from));
 }
 
-/* document(bytes, from = 0) */
-static VALUE avro_codec_document(int count, VALUE *arguments, VALUE self)
+static VALUE avro_codec_document(VALUE self, VALUE bytes, VALUE from)
 {
-    rb_check_arity(count, 1, 2);
-    VALUE source = guildhall_frozen_bytes(arguments[0]);
-    size_t from = count == 2 ? NUM2SIZET(arguments[1]) : 0, length = (size_t)RSTRING_LEN(source);
-    return guildhall_document_of(guildhall_avro_codec_of(self), source, from < length ? from : length);
+    VALUE source = guildhall_frozen_bytes(bytes);
+    size_t begin = NUM2SIZET(from), length = (size_t)RSTRING_LEN(source);
+    return guildhall_document_of(guildhall_avro_codec_of(self), source, begin < length ? begin : length);
 }
 
 static VALUE avro_codec_decode_many(VALUE self, VALUE source, VALUE count)
@@ -237,8 +232,8 @@ void guildhall_init_avro(VALUE guildhall)
     rb_define_private_method(program, "load", avro_codec_load, 3);
     rb_define_private_method(program, "configure", avro_codec_configure, 1);
     rb_define_private_method(program, "share", avro_codec_share, 0);
-    rb_define_method(program, "decode", avro_codec_decode, -1);
-    rb_define_method(program, "document", avro_codec_document, -1);
+    rb_define_method(program, "decode", avro_codec_decode, 2);
+    rb_define_method(program, "document", avro_codec_document, 2);
     rb_define_method(program, "native_decoder", guildhall_codec_native_decoder, 0);
     rb_define_method(program, "decode_many", avro_codec_decode_many, 2);
     rb_define_method(program, "encode", avro_codec_encode, 2);

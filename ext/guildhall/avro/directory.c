@@ -56,13 +56,6 @@ static uint64_t avro_directory_number_in(const directory *directory, const uint8
     return number;
 }
 
-static const guildhall_avro_codec *avro_directory_find(const directory *directory, uint64_t number)
-{
-    const entry *e = atomic_load_explicit(&directory->entries, memory_order_acquire);
-    while (e && e->number != number) e = e->next;
-    return e ? e->codec : NULL;
-}
-
 static inline size_t avro_directory_header_bytes(const directory *directory)
 {
     return (size_t)directory->magic_bytes + directory->number_bytes;
@@ -72,7 +65,10 @@ static inline size_t avro_directory_header_bytes(const directory *directory)
 static const guildhall_avro_codec *avro_directory_named(const directory *directory, const uint8_t *bytes, size_t length)
 {
     if (length < avro_directory_header_bytes(directory) || memcmp(bytes, directory->magic, directory->magic_bytes)) return NULL;
-    return avro_directory_find(directory, avro_directory_number_in(directory, bytes + directory->magic_bytes));
+    uint64_t number = avro_directory_number_in(directory, bytes + directory->magic_bytes);
+    const entry *e = atomic_load_explicit(&directory->entries, memory_order_acquire);
+    while (e && e->number != number) e = e->next;
+    return e ? e->codec : NULL;
 }
 
 static guildhall_decoded avro_directory_decode(const void *context, const uint8_t *bytes, size_t length, guildhall_result *result)
@@ -119,8 +115,7 @@ static VALUE avro_directory_add(VALUE self, VALUE number, VALUE program)
     uint64_t wanted = NUM2ULL(number);
     entry *made = ruby_xmalloc(sizeof *made);
     *made = (entry){atomic_load_explicit(&directory->entries, memory_order_acquire), wanted, codec};
-    while (!atomic_compare_exchange_weak_explicit(&directory->entries, &made->next, made, memory_order_acq_rel,
-                                                  memory_order_acquire)) {}
+    while (!atomic_compare_exchange_weak_explicit(&directory->entries, &made->next, made, memory_order_acq_rel, memory_order_acquire)) {}
     RB_OBJ_WRITTEN(self, Qundef, program);
     return self;
 }

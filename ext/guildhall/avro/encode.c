@@ -3,8 +3,6 @@
 #include <ruby/encoding.h>
 #include "codec.h"
 #include "document/any.h"
-#include "document/errors.h"
-#include "document/key_kinds.h"
 #include "fit.h"
 #include "memory/byte_buffer.h"
 #include "memory/stack_check.h"
@@ -66,8 +64,7 @@ static VALUE avro_encode_branch_names(const encoder *e, const node *node)
     for (uint32_t i = 0; i < node->count; i++) {
         const guildhall_avro_node *branch = &e->codec->program.nodes[e->codec->program.operands[node->first + i]];
         if (i) rb_str_cat_cstr(names, i + 1 < node->count ? ", " : " or ");
-        if (guildhall_avro_named(branch)) rb_str_append(names, guildhall_avro_name(e->codec, branch));
-        else rb_str_cat_cstr(names, guildhall_avro_type_name(branch));
+        rb_str_append(names, guildhall_avro_label(e->codec, branch));
     }
     return names;
 }
@@ -142,26 +139,13 @@ static void avro_encode_text(encoder *e, VALUE string, const place *at)
     RB_GC_GUARD(string);
 }
 
-static void avro_encode_little_endian(encoder *e, uint64_t bits, int size)
-{
-    uint8_t *out = guildhall_byte_buffer_room(&e->bytes, 8);
-    for (int i = 0; i < 8; i++, bits >>= 8) out[i] = (uint8_t)bits;
-    e->bytes.at += size;
-}
-
+/* Little-endian, as in guildhall_avro_double. */
 static void avro_encode_real(encoder *e, VALUE object, int is_float)
 {
     double wide = RB_FLOAT_TYPE_P(object) ? RFLOAT_VALUE(object) : NUM2DBL(object);
-    if (is_float) {
-        float narrow = (float)wide;
-        uint32_t bits;
-        memcpy(&bits, &narrow, sizeof bits);
-        avro_encode_little_endian(e, bits, 4);
-    } else {
-        uint64_t bits;
-        memcpy(&bits, &wide, sizeof bits);
-        avro_encode_little_endian(e, bits, 8);
-    }
+    float narrow = (float)wide;
+    if (is_float) guildhall_byte_buffer_append(&e->bytes, &narrow, sizeof narrow);
+    else guildhall_byte_buffer_append(&e->bytes, &wide, sizeof wide);
 }
 
 static void avro_encode_enter(encoder *e, const place *at)
@@ -197,7 +181,8 @@ typedef struct {
     encoder *e;
     const node *node;
     place inside;
-    int kinds; /* of keys */
+    int kinds;            /* of keys */
+    volatile VALUE texts; /* of keys, where two may be the same */
 } pairs;
 
 static int avro_encode_key_kind(VALUE key)
@@ -213,26 +198,20 @@ static VALUE avro_encode_key_text(VALUE key, const place *at)
     return key;
 }
 
-typedef struct {
-    VALUE texts;
-    const place *at;
-} collection;
-
 static int avro_encode_collect_text(VALUE key, VALUE value, VALUE pointer)
 {
-    const collection *c = (const collection *)pointer;
-    VALUE text = avro_encode_in_utf8(avro_encode_key_text(key, c->at), c->at);
-    rb_hash_aset(c->texts, rb_enc_str_new(RSTRING_PTR(text), RSTRING_LEN(text), rb_utf8_encoding()), Qtrue);
+    const pairs *p = (const pairs *)pointer;
+    VALUE text = avro_encode_in_utf8(avro_encode_key_text(key, p->inside.up), p->inside.up);
+    rb_hash_aset(p->texts, rb_enc_str_new(RSTRING_PTR(text), RSTRING_LEN(text), rb_utf8_encoding()), Qtrue);
     RB_GC_GUARD(text);
     return ST_CONTINUE;
 }
 
-static void avro_encode_check_keys(VALUE hash, const place *at)
+static void avro_encode_check_keys(pairs *p, VALUE hash)
 {
-    collection c = {rb_hash_new(), at};
-    rb_hash_foreach(hash, avro_encode_collect_text, (VALUE)&c);
-    if (RHASH_SIZE(c.texts) != RHASH_SIZE(hash)) avro_encode_fail(at, "two keys of a map are the same text");
-    RB_GC_GUARD(c.texts);
+    p->texts = rb_hash_new();
+    rb_hash_foreach(hash, avro_encode_collect_text, (VALUE)p);
+    if (RHASH_SIZE(p->texts) != RHASH_SIZE(hash)) avro_encode_fail(p->inside.up, "two keys of a map are the same text");
 }
 
 static int avro_encode_pair(VALUE key, VALUE value, VALUE pointer)
@@ -251,13 +230,13 @@ static int avro_encode_pair(VALUE key, VALUE value, VALUE pointer)
 
 static void avro_encode_map(encoder *e, const node *node, VALUE hash, const place *at)
 {
-    pairs p = {e, node, {at, NULL, 0}, 0};
+    pairs p = {e, node, {at, NULL, 0}, 0, Qnil};
     avro_encode_enter(e, at);
     size_t count = RHASH_SIZE(hash);
     if (count) avro_encode_number(e, (int64_t)count);
     rb_hash_foreach(hash, avro_encode_pair, (VALUE)&p);
     if (RB_UNLIKELY(RHASH_SIZE(hash) != count)) rb_raise(guildhall_encode_error(), "Avro: a Hash was changed while it was written");
-    if (RB_UNLIKELY(guildhall_keys_may_collide(p.kinds))) avro_encode_check_keys(hash, at);
+    if (RB_UNLIKELY(guildhall_keys_may_collide(p.kinds))) avro_encode_check_keys(&p, hash);
     avro_encode_number(e, 0);
     e->depth--;
 }
@@ -277,7 +256,7 @@ static void avro_encode_record(encoder *e, const node *node, VALUE hash, const p
     e->cost.unpaid_fields += node->unpaid;
     for (; operand < end; operand += 2) {
         place inside = {at, program->texts[operand[1]].bytes, program->texts[operand[1]].length};
-        VALUE given = guildhall_avro_given(e->codec, hash, operand[1], Qundef);
+        VALUE given = guildhall_avro_given(e->codec, hash, operand[1]);
         found += given != Qundef;
         avro_encode_value(e, operand[0], given == Qundef ? Qnil : given, &inside); /* nil as the gem has it */
     }
@@ -288,7 +267,7 @@ static void avro_encode_record(encoder *e, const node *node, VALUE hash, const p
 static void avro_encode_chosen(encoder *e, const node *node, VALUE object, const place *at)
 {
     VALUE given = object;
-    uint32_t found = guildhall_avro_branch_of(e->codec, node, &object, e->codec->rules.max_nesting - e->depth, &e->search);
+    uint32_t found = guildhall_avro_branch_of(&e->search, node, &object, e->codec->rules.max_nesting - e->depth);
     if (found >= node->count) avro_encode_refuse(e, node, given, at);
     avro_encode_number(e, found);
     avro_encode_value(e, e->codec->program.operands[node->first + found], object, at);
@@ -363,7 +342,7 @@ VALUE guildhall_avro_encode(const guildhall_avro_codec *codec, VALUE object, VAL
     e.codec = codec;
     e.depth = 0;
     e.cost = (guildhall_avro_cost){0, 0};
-    e.search = (guildhall_avro_search){0};
+    e.search = (guildhall_avro_search){.codec = codec};
     if (!NIL_P(prefix)) guildhall_byte_buffer_append_string(&e.bytes, prefix);
     avro_encode_value(&e, 0, object, NULL);
     avro_encode_check_limits(&e, NIL_P(prefix) ? 0 : (size_t)RSTRING_LEN(prefix));

@@ -57,24 +57,23 @@ status guildhall_avro_afford(input *input, const guildhall_avro_node *item, int 
 
 const char *guildhall_avro_status_text(status status)
 {
-    switch (status) {
-    case GUILDHALL_AVRO_VALID: return "valid";
-    case GUILDHALL_AVRO_UNEXPECTED_END: return "unexpected end of input";
-    case GUILDHALL_AVRO_BAD_NUMBER: return "number beyond the range of its type";
-    case GUILDHALL_AVRO_BAD_LENGTH: return "negative length";
-    case GUILDHALL_AVRO_BAD_COUNT: return "unexpected end of input: more items announced than bytes are left";
-    case GUILDHALL_AVRO_TOO_MANY_EMPTY: return "more than max_empty_items items that take no byte, with what is in them";
-    case GUILDHALL_AVRO_TOO_MANY_UNPAID:
-        return "too many fields that take no byte (nulls, defaults) for so few bytes; max_empty_items allows more";
-    case GUILDHALL_AVRO_BAD_SYMBOL: return "the enum has no symbol of this number";
-    case GUILDHALL_AVRO_UNKNOWN_SYMBOL: return "the reader's enum does not have this symbol, and no default";
-    case GUILDHALL_AVRO_BAD_BRANCH: return "the union has no branch of this number";
-    case GUILDHALL_AVRO_NO_MATCH: return "the reader's schema has no type that matches the written one";
-    case GUILDHALL_AVRO_INVALID_UTF8: return "a string is not valid UTF-8";
-    case GUILDHALL_AVRO_TOO_DEEP: return "nested deeper than max_nesting";
-    case GUILDHALL_AVRO_TOO_LONG: return "longer than max_bytes";
-    case GUILDHALL_AVRO_AFTER_END: return "bytes after the end of the value";
-    case GUILDHALL_AVRO_NO_MEMORY: return "out of memory";
-    }
-    return "unknown status";
+    static const char *const texts[] = {
+        [GUILDHALL_AVRO_VALID] = "valid",
+        [GUILDHALL_AVRO_UNEXPECTED_END] = "unexpected end of input",
+        [GUILDHALL_AVRO_BAD_NUMBER] = "number beyond the range of its type",
+        [GUILDHALL_AVRO_BAD_LENGTH] = "negative length",
+        [GUILDHALL_AVRO_BAD_COUNT] = "unexpected end of input: more items announced than bytes are left",
+        [GUILDHALL_AVRO_TOO_MANY_EMPTY] = "more than max_empty_items items that take no byte, with what is in them",
+        [GUILDHALL_AVRO_TOO_MANY_UNPAID] =
+            "too many fields that take no byte (nulls, defaults) for so few bytes; max_empty_items allows more",
+        [GUILDHALL_AVRO_BAD_SYMBOL] = "the enum has no symbol of this number",
+        [GUILDHALL_AVRO_UNKNOWN_SYMBOL] = "the reader's enum does not have this symbol, and no default",
+        [GUILDHALL_AVRO_BAD_BRANCH] = "the union has no branch of this number",
+        [GUILDHALL_AVRO_NO_MATCH] = "the reader's schema has no type that matches the written one",
+        [GUILDHALL_AVRO_INVALID_UTF8] = "a string is not valid UTF-8",
+        [GUILDHALL_AVRO_TOO_DEEP] = "nested deeper than max_nesting",
+        [GUILDHALL_AVRO_TOO_LONG] = "longer than max_bytes",
+        [GUILDHALL_AVRO_AFTER_END] = "bytes after the end of the value",
+        [GUILDHALL_AVRO_NO_MEMORY] = "out of memory"};
+    return texts[status];
 }

@@ -55,8 +55,7 @@ static inline guildhall_avro_status guildhall_avro_int(guildhall_avro_input *inp
     return status;
 }
 
-static inline guildhall_avro_status guildhall_avro_take(guildhall_avro_input *input, size_t length,
-                                                        const uint8_t **bytes)
+static inline guildhall_avro_status guildhall_avro_take(guildhall_avro_input *input, size_t length, const uint8_t **bytes)
 {
     if (guildhall_avro_left(input) < length) return GUILDHALL_AVRO_UNEXPECTED_END;
     *bytes = input->at;
@@ -65,8 +64,7 @@ static inline guildhall_avro_status guildhall_avro_take(guildhall_avro_input *in
 }
 
 /* A length and that many bytes. */
-static inline guildhall_avro_status guildhall_avro_span(guildhall_avro_input *input, const uint8_t **bytes,
-                                                        size_t *length)
+static inline guildhall_avro_status guildhall_avro_span(guildhall_avro_input *input, const uint8_t **bytes, size_t *length)
 {
     const uint8_t *at = input->at;
     int64_t number;
@@ -82,14 +80,14 @@ static inline guildhall_avro_status guildhall_avro_span(guildhall_avro_input *in
     return GUILDHALL_AVRO_VALID;
 }
 
+/* Little-endian, as every processor is that this is built for (extconf.rb). */
 static inline guildhall_avro_status guildhall_avro_float(guildhall_avro_input *input, double *number)
 {
     const uint8_t *bytes;
     guildhall_avro_status status = guildhall_avro_take(input, 4, &bytes);
     if (status != GUILDHALL_AVRO_VALID) return status;
-    uint32_t bits = (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
     float narrow;
-    memcpy(&narrow, &bits, sizeof narrow);
+    memcpy(&narrow, bytes, sizeof narrow);
     *number = narrow;
     return status;
 }
@@ -99,16 +97,13 @@ static inline guildhall_avro_status guildhall_avro_double(guildhall_avro_input *
     const uint8_t *bytes;
     guildhall_avro_status status = guildhall_avro_take(input, 8, &bytes);
     if (status != GUILDHALL_AVRO_VALID) return status;
-    uint64_t bits = 0;
-    for (int i = 7; i >= 0; i--) bits = bits << 8 | bytes[i];
-    memcpy(number, &bits, sizeof bits);
+    memcpy(number, bytes, sizeof *number);
     return status;
 }
 
 /* A count has to be paid for: by bytes that are there (each pair of a map has one for its key), or out of the allowance
  * for values that take none. */
 guildhall_avro_status guildhall_avro_afford(guildhall_avro_input *input, const guildhall_avro_node *item, int map, uint64_t count);
-
 /* The head of an array's or map's next block: how many items; 0: there are no more. Its size in bytes; -1: it does not say. */
 guildhall_avro_status guildhall_avro_block_head(guildhall_avro_input *input, uint64_t *count, int64_t *size);
 

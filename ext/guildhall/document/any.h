@@ -4,6 +4,7 @@
 
 #include <ruby.h>
 #include <ruby/encoding.h>
+#include <stdbool.h>
 #include "key_index.h"
 #include "plain.h"
 #include "values/frozen.h"
@@ -12,13 +13,12 @@
  * what is no String. */
 VALUE guildhall_frozen_bytes(VALUE source);
 
-/* Reports indexes that were made since to the garbage collector; frees them, and reports that. */
+/* Reports indexes that were made since to the garbage collector. */
 static inline void guildhall_key_indexes_report(guildhall_key_indexes *indexes)
 {
     size_t unreported = guildhall_key_indexes_unreported(indexes);
     if (RB_UNLIKELY(unreported)) rb_gc_adjust_memory_usage((ssize_t)unreported);
 }
-void guildhall_key_indexes_release(guildhall_key_indexes *indexes);
 
 /* The text that a String given as a key means; 0: none that UTF-8 could say. */
 static inline VALUE guildhall_document_text(VALUE key)
@@ -30,5 +30,11 @@ static inline VALUE guildhall_document_text(VALUE key)
 
 /* The rest of the way of a `dig` that has left the payload: the value's own dig decides what that means. */
 VALUE guildhall_document_dig_on(VALUE value, int count, const VALUE *keys);
+
+/* Which kinds of keys a Hash has that is written: keys of one kind are different when they are read again; a String and a Symbol may be the
+ * same text, and so may be what is converted first. */
+enum { GUILDHALL_STRING_KEY = 1, GUILDHALL_SYMBOL_KEY = 2, GUILDHALL_CONVERTED_KEY = 4 };
+
+static inline bool guildhall_keys_may_collide(int kinds) { return kinds & (kinds - 1) || kinds == GUILDHALL_CONVERTED_KEY; }
 
 #endif

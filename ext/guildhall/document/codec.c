@@ -1,3 +1,4 @@
+/* What the classes of codecs have in common, and what they raise. */
 #include <ruby.h>
 #include <ruby/ractor.h>
 #include "codec.h"
@@ -55,3 +56,29 @@ VALUE guildhall_codec_native_decoder(VALUE self)
     const guildhall_codec *codec = guildhall_codec_of(self, &guildhall_codec_type);
     return ULL2NUM((uint64_t)(uintptr_t)&codec->decoder);
 }
+
+static VALUE codec_text(const char *bytes, size_t length)
+{
+    VALUE string = rb_utf8_str_new(bytes, (long)length), scrubbed = rb_str_scrub(string, Qnil);
+    return rb_obj_freeze(NIL_P(scrubbed) ? string : scrubbed);
+}
+
+static void codec_set(VALUE hash, const char *name, VALUE value) { rb_hash_aset(hash, ID2SYM(rb_intern(name)), value); }
+
+VALUE guildhall_decode_error(const char *codec, const char *reason, size_t error_offset, const guildhall_path *path,
+                             const uint8_t *bytes, size_t length)
+{
+    char excerpt[GUILDHALL_EXCERPT_BYTES];
+    size_t excerpt_length = guildhall_excerpt(bytes, length, error_offset, excerpt);
+    VALUE details = rb_hash_new();
+    codec_set(details, "codec", codec_text(codec, strlen(codec)));
+    codec_set(details, "offset", SIZET2NUM(error_offset));
+    codec_set(details, "path", codec_text(path->text, path->length));
+    codec_set(details, "excerpt", codec_text(excerpt, excerpt_length));
+    VALUE arguments[] = {codec_text(reason, strlen(reason)), details};
+    return rb_class_new_instance_kw(2, arguments, rb_path2class("Guildhall::DecodeError"), RB_PASS_KEYWORDS);
+}
+
+VALUE guildhall_encode_error(void) { return rb_path2class("Guildhall::EncodeError"); }
+
+VALUE guildhall_no_memory(void) { return rb_exc_new_cstr(rb_eNoMemError, "failed to allocate memory"); }

@@ -15,7 +15,7 @@ typedef _Atomic(index_table *) list;
 #define WALKED_BEFORE 512
 
 struct guildhall_key_directory {
-    _Atomic size_t bytes, reported;
+    _Atomic size_t bytes, unreported;
     uint32_t count;
     list lists[];
 };
@@ -37,8 +37,6 @@ static index_table *key_index_with_slots(uint32_t map, uint32_t slots, uint64_t 
 }
 
 static uint32_t key_index_slots_for(uint32_t keys) { return keys + keys / 2 + 1; }
-
-static size_t key_index_size_of(const index_table *index) { return sizeof *index + index->count * sizeof *index->slots; }
 
 index_table *guildhall_key_index_new(uint32_t map, uint32_t keys)
 {
@@ -66,14 +64,12 @@ static uint32_t key_index_slot(const index_table *index, guildhall_key key, guil
     return at;
 }
 
-void guildhall_key_index_put(index_table *index, guildhall_key key, uint32_t place, guildhall_key_at *key_at,
-                             const void *payload)
+void guildhall_key_index_put(index_table *index, guildhall_key key, uint32_t place, guildhall_key_at *key_at, const void *payload)
 {
     index->slots[key_index_slot(index, key, key_at, payload)] = place;
 }
 
-uint32_t guildhall_key_index_get(const index_table *index, guildhall_key key, guildhall_key_at *key_at,
-                                 const void *payload)
+uint32_t guildhall_key_index_get(const index_table *index, guildhall_key key, guildhall_key_at *key_at, const void *payload)
 {
     return index->slots[key_index_slot(index, key, key_at, payload)];
 }
@@ -102,8 +98,8 @@ static directory *key_index_directory_of(guildhall_key_indexes *indexes)
     if (!made) return NULL;
     made->count = count;
     atomic_init(&made->bytes, size);
-    if (!atomic_compare_exchange_strong_explicit(&indexes->directory, &known, made, memory_order_acq_rel,
-                                                 memory_order_acquire)) {
+    atomic_init(&made->unreported, size);
+    if (!atomic_compare_exchange_strong_explicit(&indexes->directory, &known, made, memory_order_acq_rel, memory_order_acquire)) {
         free(made);
         return known;
     }
@@ -126,8 +122,7 @@ static index_table *key_index_shrunk(index_table *made, guildhall_key_at *key_at
     return smaller;
 }
 
-index_table *guildhall_key_indexes_publish(guildhall_key_indexes *indexes, index_table *made,
-                                           guildhall_key_at *key_at, const void *payload)
+index_table *guildhall_key_indexes_publish(guildhall_key_indexes *indexes, index_table *made, guildhall_key_at *key_at, const void *payload)
 {
     directory *known = key_index_directory_of(indexes);
     if (!known) {
@@ -144,7 +139,9 @@ index_table *guildhall_key_indexes_publish(guildhall_key_indexes *indexes, index
         }
         made->next = first;
     } while (!atomic_compare_exchange_weak_explicit(head, &first, made, memory_order_acq_rel, memory_order_acquire));
-    atomic_fetch_add_explicit(&known->bytes, key_index_size_of(made), memory_order_relaxed);
+    size_t size = sizeof *made + made->count * sizeof *made->slots;
+    atomic_fetch_add_explicit(&known->bytes, size, memory_order_relaxed);
+    atomic_fetch_add_explicit(&known->unreported, size, memory_order_relaxed);
     return made;
 }
 
@@ -159,39 +156,30 @@ index_table *guildhall_key_indexes_of(guildhall_key_indexes *indexes, uint32_t m
     return NULL;
 }
 
-void guildhall_key_indexes_free(guildhall_key_indexes *indexes)
+size_t guildhall_key_indexes_free(guildhall_key_indexes *indexes)
 {
     directory *known = atomic_load_explicit(&indexes->directory, memory_order_relaxed);
-    for (uint32_t i = 0; known && i < known->count; i++) {
-        index_table *index = atomic_load_explicit(&known->lists[i], memory_order_relaxed);
-        while (index) {
-            index_table *next = index->next;
+    if (!known) return 0;
+    size_t reported = known->bytes - known->unreported;
+    for (uint32_t i = 0; i < known->count; i++) {
+        for (index_table *index = known->lists[i], *next; index; index = next) {
+            next = index->next;
             free(index);
-            index = next;
         }
     }
     free(known);
+    return reported;
 }
 
 size_t guildhall_key_indexes_size(const guildhall_key_indexes *indexes)
 {
     directory *known = atomic_load_explicit(&((guildhall_key_indexes *)indexes)->directory, memory_order_acquire);
-    return known ? atomic_load_explicit(&known->bytes, memory_order_relaxed) : 0;
-}
-
-size_t guildhall_key_indexes_reported(const guildhall_key_indexes *indexes)
-{
-    directory *known = atomic_load_explicit(&((guildhall_key_indexes *)indexes)->directory, memory_order_acquire);
-    return known ? atomic_load_explicit(&known->reported, memory_order_relaxed) : 0;
+    return known ? known->bytes : 0;
 }
 
 size_t guildhall_key_indexes_unreported(guildhall_key_indexes *indexes)
 {
     directory *known = atomic_load_explicit(&indexes->directory, memory_order_acquire);
-    if (!known) return 0;
-    size_t bytes = atomic_load_explicit(&known->bytes, memory_order_relaxed), reported = atomic_load_explicit(&known->reported, memory_order_relaxed);
-    while (bytes > reported) {
-        if (atomic_compare_exchange_weak_explicit(&known->reported, &reported, bytes, memory_order_relaxed, memory_order_relaxed)) return bytes - reported;
-    }
-    return 0;
+    if (!known || !atomic_load_explicit(&known->unreported, memory_order_relaxed)) return 0;
+    return atomic_exchange_explicit(&known->unreported, 0, memory_order_relaxed);
 }

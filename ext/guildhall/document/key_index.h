@@ -56,36 +56,24 @@ typedef int guildhall_key_fill(guildhall_key_index *index, const void *payload);
 /* The index of a map with this number of pairs, made now if it is due; NULL: the caller scans the pairs. */
 guildhall_key_index *guildhall_key_indexes_of(guildhall_key_indexes *indexes, uint32_t map, uint32_t pairs, guildhall_key_fill *fill,
                                               guildhall_key_at *key_at, const void *payload);
-
 /* keys: how many will be put, at most. NULL when memory is short. */
 guildhall_key_index *guildhall_key_index_new(uint32_t map, uint32_t keys);
-
 /* Of an array: `count` places, to be written into `slots`; none of them 0. */
 guildhall_key_index *guildhall_key_index_of_array(uint32_t array, uint32_t count);
-
 /* Of equal keys the last one put counts, as in a Hash. */
-void guildhall_key_index_put(guildhall_key_index *index, guildhall_key key, uint32_t place, guildhall_key_at *key_at,
-                             const void *payload);
-
+void guildhall_key_index_put(guildhall_key_index *index, guildhall_key key, uint32_t place, guildhall_key_at *key_at, const void *payload);
 /* The place of the key; 0: there is none. */
-uint32_t guildhall_key_index_get(const guildhall_key_index *index, guildhall_key key, guildhall_key_at *key_at,
-                                 const void *payload);
-
+uint32_t guildhall_key_index_get(const guildhall_key_index *index, guildhall_key key, guildhall_key_at *key_at, const void *payload);
 /* NULL: it has not been made yet. */
 guildhall_key_index *guildhall_key_indexes_find(guildhall_key_indexes *indexes, uint32_t map);
-
 /* Shows the index to everybody, without the room that keys which came twice would have taken. Where another thread was
  * first, its index is returned, and this one is freed; NULL when memory is short. */
 guildhall_key_index *guildhall_key_indexes_publish(guildhall_key_indexes *indexes, guildhall_key_index *made,
                                                    guildhall_key_at *key_at, const void *payload);
-
-void guildhall_key_indexes_free(guildhall_key_indexes *indexes);
-
-/* Bytes of all that was made. */
+/* Returns how many bytes were reported to the garbage collector. */
+size_t guildhall_key_indexes_free(guildhall_key_indexes *indexes);
+/* Bytes of all that was made; and how many of them were not reported yet: the caller reports them now. */
 size_t guildhall_key_indexes_size(const guildhall_key_indexes *indexes);
-
-/* How many of them were not reported to the garbage collector yet: the caller reports them now. And how many were. */
 size_t guildhall_key_indexes_unreported(guildhall_key_indexes *indexes);
-size_t guildhall_key_indexes_reported(const guildhall_key_indexes *indexes);
 
 #endif

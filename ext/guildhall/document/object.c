@@ -7,7 +7,6 @@
 #include <string.h>
 #include "any.h"
 #include "memory/block_pool.h"
-#include "memory/gc_block.h"
 #include "init.h"
 #include "object.h"
 #include "values/frozen.h"
@@ -28,19 +27,20 @@ static void document_mark_root(void *pointer)
     if (root) rb_gc_mark(root);
 }
 
-size_t guildhall_document_bytes(const root_document *root) { return sizeof *root + root->size; }
+static size_t document_bytes(const root_document *root) { return sizeof *root + root->size; }
 
 static void document_release(void *pointer)
 {
     root_document *root = pointer;
-    guildhall_key_indexes_release(&root->key_indexes);
-    guildhall_gc_block_release(root, guildhall_document_bytes(root));
+    size_t size = document_bytes(root);
+    guildhall_gc_freed(size + guildhall_key_indexes_free(&root->key_indexes));
+    guildhall_block_give(root, size);
 }
 
 static size_t document_memsize(const void *pointer)
 {
     const root_document *root = pointer;
-    return guildhall_key_indexes_size(&root->key_indexes) + guildhall_block_bytes(guildhall_document_bytes(root));
+    return guildhall_key_indexes_size(&root->key_indexes) + guildhall_block_bytes(document_bytes(root));
 }
 
 /* WB_PROTECTED: Documents pile up; unprotected they would force major collections. */
@@ -74,71 +74,38 @@ VALUE guildhall_document_inside(VALUE root, guildhall_position at, guildhall_kin
     return guildhall_share(made);
 }
 
-static void document_fill(root_document *root, const guildhall_codec *codec, guildhall_position at, const guildhall_index *index)
+/* A payload that was read, in a block; NULL when memory is short. */
+static root_document *document_block(const guildhall_codec *codec, guildhall_position at, const guildhall_index *index)
 {
+    root_document *root = index->size > UINT32_MAX ? NULL : guildhall_block_take(sizeof *root + index->size);
+    if (!root) return NULL;
     *root = (root_document){.document = {.position = at, .deduplicated = (unsigned)index->deduplicated}, .codec = codec,
                             .size = (uint32_t)index->size, .key_indexes = {.entries = index->pairs}};
     if (index->size) memcpy(root + 1, index->entries, index->size);
+    return root;
 }
 
-static void document_show(root_document *root, VALUE owner, const uint8_t *bytes, size_t length)
+/* The block as a Document, which takes it over. */
+static VALUE document_new(root_document *root, guildhall_kind kind, VALUE owner, const uint8_t *bytes, size_t length)
 {
     root->owner = owner;
     root->bytes = bytes;
     root->length = (uint32_t)length;
+    return guildhall_share(rb_data_typed_object_wrap(document_class_of(root->codec, kind), root, &type));
 }
 
-VALUE guildhall_document_new(const guildhall_codec *codec, VALUE owner, size_t from, const guildhall_index *index)
+static VALUE document_or_scalar(const guildhall_codec *codec, VALUE owner, size_t from, const guildhall_index *index)
 {
     const uint8_t *bytes = (const uint8_t *)RSTRING_PTR(owner);
-    size_t length = (size_t)RSTRING_LEN(owner), size = sizeof(root_document) + index->size;
+    size_t length = (size_t)RSTRING_LEN(owner);
     guildhall_view view = {codec, bytes, length, index->entries, NULL};
     guildhall_position at = {(uint32_t)from, 0, 0};
     guildhall_kind kind = codec->format->resolve(&view, &at);
     if (kind == GUILDHALL_SCALAR) return codec->format->build(&view, at);
-    root_document *root = guildhall_gc_block_new(size);
-    document_fill(root, codec, at, index);
-    document_show(root, owner, bytes, length);
-    VALUE made = rb_data_typed_object_wrap(document_class_of(codec, kind), root, &type);
-    RB_GC_GUARD(owner);
-    return guildhall_share(made);
-}
-
-root_document *guildhall_document_block(const guildhall_codec *codec, size_t from, const guildhall_index *index)
-{
-    root_document *root = index->size > UINT32_MAX ? NULL : guildhall_block_take(sizeof *root + index->size);
-    if (!root) return NULL;
-    document_fill(root, codec, (guildhall_position){(uint32_t)from, 0, 0}, index);
-    return root;
-}
-
-VALUE guildhall_document_adopt(void **block, VALUE owner, const uint8_t *bytes, size_t length)
-{
-    root_document *root = *block;
-    size_t size = guildhall_document_bytes(root);
-    guildhall_view view = {root->codec, bytes, length, root + 1, NULL};
-    guildhall_kind kind = root->codec->format->resolve(&view, &root->document.position);
-    document_show(root, owner, bytes, length);
-    guildhall_gc_block_adopt(size); /* before the block changes hands: it may raise */
-    VALUE made = guildhall_share(rb_data_typed_object_wrap(document_class_of(root->codec, kind), root, &type));
-    *block = NULL;
-    RB_GC_GUARD(owner);
-    return made;
-}
-
-VALUE guildhall_document_build(const root_document *root, const uint8_t *bytes, size_t length)
-{
-    guildhall_view view = {root->codec, bytes, length, root + 1, NULL};
-    guildhall_position at = root->document.position;
-    root->codec->format->resolve(&view, &at);
-    return root->codec->format->build(&view, at);
-}
-
-bool guildhall_document_scalar_p(const guildhall_codec *codec, const uint8_t *bytes, size_t from, size_t length, const guildhall_index *index)
-{
-    guildhall_view view = {codec, bytes, length, index->entries, NULL};
-    guildhall_position at = {(uint32_t)from, 0, 0};
-    return codec->format->resolve(&view, &at) == GUILDHALL_SCALAR;
+    guildhall_gc_block_adopt(sizeof(root_document) + index->size);
+    root_document *root = document_block(codec, at, index);
+    if (!root) rb_memerror();
+    return document_new(root, kind, owner, bytes, length);
 }
 
 /* ---- payloads as Documents: at once, or in the two steps of a native decoder (guildhall/decoder.h), of which the first needs no GVL */
@@ -151,25 +118,26 @@ VALUE guildhall_document_of(const void *context, VALUE source, size_t from)
     guildhall_index index;
     guildhall_outcome outcome = codec->format->read(codec, bytes, from, length, &index);
     bool invalid = RB_UNLIKELY(outcome.status);
-    VALUE made = invalid ? codec->format->error(codec, outcome, bytes, from, length) : guildhall_document_new(codec, source, from, &index);
+    VALUE made = invalid ? codec->format->error(codec, outcome, bytes, from, length) : document_or_scalar(codec, source, from, &index);
     codec->format->trim(); /* the memory of an unusually large payload would stay with the thread */
     if (invalid) rb_exc_raise(made);
     RB_GC_GUARD(source);
     return made;
 }
 
-guildhall_decoded guildhall_document_decode(const void *context, const uint8_t *bytes, size_t from, size_t length,
-                                            guildhall_result *result)
+guildhall_decoded guildhall_document_decode(const void *context, const uint8_t *bytes, size_t from, size_t length, guildhall_result *result)
 {
     const guildhall_codec *codec = context;
     guildhall_index index;
     guildhall_outcome outcome = codec->format->read(codec, bytes, from, length, &index);
-    bool scalar = !outcome.status && guildhall_document_scalar_p(codec, bytes, from, length, &index);
-    guildhall_root_document *root = outcome.status || scalar ? NULL : guildhall_document_block(codec, from, &index);
+    guildhall_view view = {codec, bytes, length, index.entries, NULL};
+    guildhall_position at = {(uint32_t)from, 0, 0};
+    bool scalar = !outcome.status && codec->format->resolve(&view, &at) == GUILDHALL_SCALAR;
+    root_document *root = outcome.status || scalar ? NULL : document_block(codec, at, &index);
     codec->format->trim();
     if (scalar) return GUILDHALL_DEFER; /* the codec may have Ruby code for it */
     if (root) {
-        *result = (guildhall_result){.data = root, .size = guildhall_document_bytes(root)};
+        *result = (guildhall_result){.data = root, .size = document_bytes(root)};
         return GUILDHALL_DECODED;
     }
     *result = (guildhall_result){.error_code = outcome.status ? outcome.status : codec->format->no_memory,
@@ -195,7 +163,14 @@ static VALUE document_decoder_error(const void *codec, const guildhall_result *r
 
 static VALUE document_decoder_wrap(const void *codec, guildhall_result *result, VALUE owner, const uint8_t *bytes, size_t length)
 {
-    return guildhall_document_adopt(&result->data, owner, bytes, length);
+    root_document *root = result->data;
+    guildhall_view view = {root->codec, bytes, length, root + 1, NULL};
+    guildhall_kind kind = root->codec->format->resolve(&view, &root->document.position);
+    guildhall_gc_block_adopt(result->size); /* before the block changes hands: it may raise */
+    VALUE made = document_new(root, kind, owner, bytes, length);
+    result->data = NULL;
+    RB_GC_GUARD(owner);
+    return made;
 }
 
 static void document_decoder_free(const void *codec, guildhall_result *result)
@@ -206,7 +181,9 @@ static void document_decoder_free(const void *codec, guildhall_result *result)
 
 static VALUE document_decoder_build(const void *codec, guildhall_result *result, VALUE owner, const uint8_t *bytes, size_t length)
 {
-    VALUE made = guildhall_document_build(result->data, bytes, length);
+    root_document *root = result->data;
+    guildhall_view view = {root->codec, bytes, length, root + 1, NULL};
+    VALUE made = root->codec->format->build(&view, root->document.position);
     document_decoder_free(codec, result);
     RB_GC_GUARD(owner);
     return made;
@@ -214,18 +191,18 @@ static VALUE document_decoder_build(const void *codec, guildhall_result *result,
 
 bool guildhall_document_decoder_p(const guildhall_decoder *decoder) { return decoder->free == document_decoder_free; }
 
-guildhall_decoder guildhall_value_decoder(const void *context)
-{
-    guildhall_decoder decoder = guildhall_document_decoder(context);
-    decoder.wrap = document_decoder_build;
-    return decoder;
-}
-
 guildhall_decoder guildhall_document_decoder(const void *context)
 {
     return (guildhall_decoder){
         .abi = GUILDHALL_DECODER_ABI, .size = sizeof(guildhall_decoder), .context = context, .decode = document_decoder_decode,
         .wrap = document_decoder_wrap, .error = document_decoder_error, .free = document_decoder_free};
+}
+
+guildhall_decoder guildhall_value_decoder(const void *context)
+{
+    guildhall_decoder decoder = guildhall_document_decoder(context);
+    decoder.wrap = document_decoder_build;
+    return decoder;
 }
 
 /* ---- what others have to know of Documents of any format */
@@ -241,13 +218,6 @@ VALUE guildhall_frozen_bytes(VALUE source)
                      (RB_OBJ_FROZEN_RAW(source) && (GUILDHALL_COLLECTOR_PER_RACTOR ? !rb_ivar_count(source) : rb_ractor_shareable_p(source)));
     if (shareable && !guildhall_borrows(source)) return source;
     return guildhall_share(rb_str_new(RSTRING_PTR(source), RSTRING_LEN(source)));
-}
-
-void guildhall_key_indexes_release(guildhall_key_indexes *indexes)
-{
-    size_t reported = guildhall_key_indexes_reported(indexes);
-    if (reported) guildhall_gc_freed(reported);
-    guildhall_key_indexes_free(indexes);
 }
 
 int guildhall_document_p(VALUE object)

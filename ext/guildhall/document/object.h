@@ -8,15 +8,6 @@
 #include "key_index.h"
 #include "structural_index.h"
 
-/* A payload as it is read. */
-typedef struct {
-    const guildhall_codec *codec;
-    const uint8_t *bytes;
-    size_t length;
-    const void *entries;                /* of its index, as the format defines it */
-    guildhall_key_indexes *key_indexes; /* NULL where there is no Document yet */
-} guildhall_view;
-
 /* What a format's reader has made of a payload: in memory of the native thread, for a while. */
 typedef struct {
     const void *entries;
@@ -83,36 +74,20 @@ static inline guildhall_cursor guildhall_document_self(VALUE self)
 
 /* Is it a Document of this format? */
 int guildhall_document_of_format(VALUE object, const guildhall_document_format *format);
-
 /* A container of the root's payload, at a position that was resolved. */
 VALUE guildhall_document_inside(VALUE root, guildhall_position at, guildhall_kind kind);
-
 /* A Document (of a scalar: its value) of the value that begins at `from` of a frozen, shareable String. Raises what the format
  * has for `error`. */
 VALUE guildhall_document_of(const void *codec, VALUE source, size_t from);
-
-/* A codec's native decoder. The next two are for native decoders of payloads with a header, whose values begin at `from`. */
+/* A codec's native decoder. */
 guildhall_decoder guildhall_document_decoder(const void *context);
 /* One that makes the whole value instead of a Document. For codecs none of whose values are made by Ruby code. */
 guildhall_decoder guildhall_value_decoder(const void *context);
 /* Whether it is one of these two: their `free` does not look at its context. */
 bool guildhall_document_decoder_p(const guildhall_decoder *);
-guildhall_decoded guildhall_document_decode(const void *codec, const uint8_t *bytes, size_t from, size_t length,
-                                            guildhall_result *result);
-VALUE guildhall_document_error(const void *codec, const guildhall_result *result, const uint8_t *bytes, size_t from,
-                               size_t length);
-
-/* For the decoder: a Document (of a scalar: its value) of what was read; a struct for one, in a block, without the GVL (NULL when
- * memory is short); and that struct as a Document, which takes it over and sets *block to NULL. */
-VALUE guildhall_document_new(const guildhall_codec *codec, VALUE owner, size_t from, const guildhall_index *index);
-guildhall_root_document *guildhall_document_block(const guildhall_codec *codec, size_t from, const guildhall_index *index);
-VALUE guildhall_document_adopt(void **block, VALUE owner, const uint8_t *bytes, size_t length);
-/* The whole value of such a struct, which stays. */
-VALUE guildhall_document_build(const guildhall_root_document *, const uint8_t *bytes, size_t length);
-/* Whether what was read is no map and no array: it has no Document, and making its value may run the codec's Ruby code. */
-bool guildhall_document_scalar_p(const guildhall_codec *codec, const uint8_t *bytes, size_t from, size_t length, const guildhall_index *index);
-size_t guildhall_document_bytes(const guildhall_root_document *root);
-
+/* For native decoders of payloads with a header, whose values begin at `from`. */
+guildhall_decoded guildhall_document_decode(const void *codec, const uint8_t *bytes, size_t from, size_t length, guildhall_result *result);
+VALUE guildhall_document_error(const void *codec, const guildhall_result *result, const uint8_t *bytes, size_t from, size_t length);
 /* Defines Document and its two classes under the format's class, and notes them in the format. */
 VALUE guildhall_init_documents(VALUE under, guildhall_document_format *format, const char *map_name);
 

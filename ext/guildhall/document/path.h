@@ -17,13 +17,10 @@ typedef struct {
 void guildhall_path_init(guildhall_path *path);
 void guildhall_path_key(guildhall_path *path, const uint8_t *key, size_t length);
 void guildhall_path_index(guildhall_path *path, int64_t index);
-
 /* Needs it no quotes? */
 int guildhall_path_is_word(const uint8_t *key, size_t length);
-
 /* Bytes as printable ASCII, as far as there is room: all others, and the special ones, as \xHH. Returns the length. */
 size_t guildhall_printable(const uint8_t *bytes, size_t length, const char *special, char *out, size_t room);
-
 /* The bytes around the error, escaped so that they are safe to log: at most GUILDHALL_EXCERPT_BYTES characters. */
 size_t guildhall_excerpt(const uint8_t *bytes, size_t length, size_t error_offset, char *out);
 

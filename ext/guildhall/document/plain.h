@@ -6,7 +6,6 @@
 
 /* Is it a Document of any format? */
 int guildhall_document_p(VALUE object);
-
 /* The Hash or Array that it represents, all the way down. */
 VALUE guildhall_document_decoded_value(VALUE document);
 

@@ -14,6 +14,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include "key_index.h"
 
 #define GUILDHALL_SAMPLED 16 /* items */
 
@@ -33,6 +34,15 @@ typedef struct {
     uint32_t offset, entry, node;
 } guildhall_position;
 
+/* A payload as it is read. */
+typedef struct {
+    const struct guildhall_codec *codec;
+    const uint8_t *bytes;
+    size_t length;
+    const void *entries;                /* of its index, as the format defines it */
+    guildhall_key_indexes *key_indexes; /* NULL where there is no Document yet */
+} guildhall_view;
+
 /* Of a reader. status: 0, or the format's number of what is wrong; error_offset: in bytes. */
 typedef struct {
     int status;
@@ -51,7 +61,6 @@ static inline int guildhall_words_add(guildhall_words *words, uint32_t word)
 
 /* The calling native thread's own; NULL when memory is short. Emptied by each reader. */
 guildhall_index_builder *guildhall_index_builder_current(void);
-
 /* Gives back what an unusually large payload took of the calling thread's. */
 void guildhall_index_builder_trim(void);
 void guildhall_index_builder_free(guildhall_index_builder *builder);

@@ -8,7 +8,6 @@
 #include "document.h"
 #include "init.h"
 #include "document/any.h"
-#include "document/errors.h"
 #include "locate.h"
 #include "source.h"
 #include "values/frozen.h"

@@ -28,7 +28,6 @@ static inline void guildhall_value_stack_init(guildhall_value_stack *stack)
 /* Room for this many values in all. */
 void guildhall_value_stack_reserve(guildhall_value_stack *stack, size_t capacity);
 void guildhall_value_stack_grow(guildhall_value_stack *stack);
-void guildhall_value_stack_free(VALUE holder);
 
 static inline void guildhall_value_stack_push(guildhall_value_stack *stack, VALUE value)
 {
@@ -39,7 +38,7 @@ static inline void guildhall_value_stack_push(guildhall_value_stack *stack, VALU
 /* Gives memory back early; what an exception leaves behind, the garbage collector takes. */
 static inline void guildhall_value_stack_release(guildhall_value_stack *stack)
 {
-    if (stack->holder) guildhall_value_stack_free(stack->holder);
+    if (stack->holder) ALLOCV_END(stack->holder);
 }
 
 #endif

@@ -31,15 +31,9 @@ typedef struct {
 
 static ID id_unpack_extension;
 
-static inline status msgpack_build_push(scan *s, VALUE made)
-{
-    guildhall_builder_push(&s->out, made);
-    return GUILDHALL_MSGPACK_VALID;
-}
-
 static inline status msgpack_build_push_text(scan *s, VALUE made)
 {
-    return RB_UNLIKELY(made == Qundef) ? GUILDHALL_MSGPACK_INVALID_UTF8 : msgpack_build_push(s, made);
+    return RB_UNLIKELY(made == Qundef) ? GUILDHALL_MSGPACK_INVALID_UTF8 : guildhall_builder_push(&s->out, made);
 }
 
 static status msgpack_build_extension(scan *s, const token *token)
@@ -49,11 +43,12 @@ static status msgpack_build_extension(scan *s, const token *token)
     if (token->extension == GUILDHALL_MSGPACK_TIMESTAMP_TYPE && !s->rules->own_timestamps) {
         if (!guildhall_msgpack_read_timestamp(token->bytes, token->length, &timestamp)) return GUILDHALL_MSGPACK_BAD_TIMESTAMP;
         struct timespec spec = {(time_t)timestamp.seconds, (long)timestamp.nanoseconds};
-        return msgpack_build_push(s, rb_ractor_make_shareable(rb_obj_freeze(rb_time_timespec_new(&spec, INT_MAX - 1)))); /* in UTC */
+        VALUE time = rb_time_timespec_new(&spec, INT_MAX - 1); /* in UTC */
+        return guildhall_builder_push(&s->out, rb_ractor_make_shareable(rb_obj_freeze(time)));
     }
     VALUE payload = guildhall_string_new(token->bytes, token->length, GUILDHALL_TEXT_BINARY);
     VALUE made = rb_funcall(s->codec->self, id_unpack_extension, 2, INT2FIX(token->extension), payload);
-    return msgpack_build_push(s, rb_ractor_make_shareable(made));
+    return guildhall_builder_push(&s->out, rb_ractor_make_shareable(made));
 }
 
 static inline status msgpack_build_text_key(scan *s, const token *token)
@@ -68,7 +63,7 @@ static status msgpack_build_binary(scan *s, const token *token, int is_key)
     int symbol = is_key && s->rules->symbol_keys;
     if (symbol && guildhall_ascii(token->bytes, token->length)) return msgpack_build_text_key(s, token);
     VALUE bytes = guildhall_string_new(token->bytes, token->length, GUILDHALL_TEXT_BINARY);
-    return msgpack_build_push(s, symbol ? rb_str_intern(bytes) : bytes);
+    return guildhall_builder_push(&s->out, symbol ? rb_str_intern(bytes) : bytes);
 }
 
 static inline status msgpack_build_scalar(scan *s, const token *token, int is_key)
@@ -77,12 +72,12 @@ static inline status msgpack_build_scalar(scan *s, const token *token, int is_ke
     case GUILDHALL_MSGPACK_STRING:
         if (is_key) return msgpack_build_text_key(s, token);
         return msgpack_build_push_text(s, guildhall_builder_text(&s->out, token->bytes, token->length, s->rules->allow_invalid_utf8));
-    case GUILDHALL_MSGPACK_INTEGER: return msgpack_build_push(s, guildhall_integer_new(token->number));
-    case GUILDHALL_MSGPACK_NIL: return msgpack_build_push(s, Qnil);
-    case GUILDHALL_MSGPACK_FALSE: return msgpack_build_push(s, Qfalse);
-    case GUILDHALL_MSGPACK_TRUE: return msgpack_build_push(s, Qtrue);
-    case GUILDHALL_MSGPACK_UNSIGNED: return msgpack_build_push(s, guildhall_unsigned_new((uint64_t)token->number));
-    case GUILDHALL_MSGPACK_FLOAT: return msgpack_build_push(s, guildhall_float_new(token->real));
+    case GUILDHALL_MSGPACK_INTEGER: return guildhall_builder_push(&s->out, guildhall_integer_new(token->number));
+    case GUILDHALL_MSGPACK_NIL: return guildhall_builder_push(&s->out, Qnil);
+    case GUILDHALL_MSGPACK_FALSE: return guildhall_builder_push(&s->out, Qfalse);
+    case GUILDHALL_MSGPACK_TRUE: return guildhall_builder_push(&s->out, Qtrue);
+    case GUILDHALL_MSGPACK_UNSIGNED: return guildhall_builder_push(&s->out, guildhall_unsigned_new((uint64_t)token->number));
+    case GUILDHALL_MSGPACK_FLOAT: return guildhall_builder_push(&s->out, guildhall_float_new(token->real));
     case GUILDHALL_MSGPACK_BINARY: return msgpack_build_binary(s, token, is_key);
     default: return msgpack_build_extension(s, token);
     }
@@ -96,25 +91,20 @@ static inline status msgpack_build_open(scan *s, level *opened, const token *tok
 
 static inline status msgpack_build_close(scan *s, const level *closed)
 {
-    return msgpack_build_push(s, guildhall_builder_close(&s->out, closed->base, (int)closed->map));
+    return guildhall_builder_push(&s->out, guildhall_builder_close(&s->out, closed->base, (int)closed->map));
 }
 
 static inline status msgpack_build_empty(scan *s, uint32_t map)
 {
-    return msgpack_build_push(s, guildhall_builder_close(&s->out, s->out.stack.count, (int)map));
+    return guildhall_builder_push(&s->out, guildhall_builder_close(&s->out, s->out.stack.count, (int)map));
 }
 
 #include "scan.inc.c"
 
-/* Reads again, which finds the same error and the path to it. */
 NORETURN(static void msgpack_build_fail(const scan *s));
 static void msgpack_build_fail(const scan *s)
 {
-    size_t length = (size_t)(s->input.end - s->bytes);
-    guildhall_index_builder index = {0};
-    guildhall_outcome outcome = guildhall_msgpack_read(s->bytes, length, s->rules, &index);
-    guildhall_index_builder_free(&index);
-    rb_exc_raise(guildhall_msgpack_error(s->codec, outcome, s->bytes, 0, length));
+    rb_exc_raise(guildhall_msgpack_error(s->codec, (guildhall_outcome){0}, s->bytes, 0, (size_t)(s->input.end - s->bytes)));
 }
 
 VALUE guildhall_msgpack_decode_at(const guildhall_msgpack_codec *codec, const uint8_t *bytes, size_t length, size_t from,

@@ -2,7 +2,6 @@
 #include <ruby.h>
 #include "codec.h"
 #include "document/any.h"
-#include "document/errors.h"
 #include "init.h"
 #include "values/frozen.h"
 
@@ -15,8 +14,11 @@ static const rb_data_type_t type = {
     {msgpack_codec_mark, RUBY_TYPED_DEFAULT_FREE, NULL},
     &guildhall_codec_type, 0, GUILDHALL_CODEC_FLAGS};
 
-static const guildhall_msgpack_codec *msgpack_codec_of(VALUE self) { return guildhall_codec_of(self, &type); }
-static const guildhall_msgpack_codec *msgpack_codec_default(void) { return RTYPEDDATA_GET_DATA(default_codec); }
+/* The class itself has the default options. */
+static const guildhall_msgpack_codec *msgpack_codec_of(VALUE self)
+{
+    return RB_BUILTIN_TYPE(self) == T_CLASS ? RTYPEDDATA_GET_DATA(default_codec) : guildhall_codec_of(self, &type);
+}
 
 static VALUE msgpack_codec_allocate(VALUE class)
 {
@@ -48,22 +50,23 @@ static VALUE msgpack_codec_configure(VALUE self, VALUE options, VALUE extension_
     return self;
 }
 
-VALUE guildhall_msgpack_error(const void *context, guildhall_outcome outcome, const uint8_t *bytes, size_t from, size_t length)
+/* Reads again, which finds the same error and the path to it. */
+VALUE guildhall_msgpack_error(const void *codec, guildhall_outcome outcome, const uint8_t *bytes, size_t from, size_t length)
 {
-    if (outcome.status == GUILDHALL_MSGPACK_NO_MEMORY) return guildhall_no_memory(); /* nothing is wrong with the payload */
-    const guildhall_msgpack_codec *codec = context;
     guildhall_path path;
-    guildhall_msgpack_locate(bytes, length, &codec->rules, &path);
+    if (outcome.status != GUILDHALL_MSGPACK_NO_MEMORY)
+        outcome = guildhall_msgpack_locate(bytes, length, &((const guildhall_msgpack_codec *)codec)->rules, &path);
+    if (outcome.status == GUILDHALL_MSGPACK_NO_MEMORY) return guildhall_no_memory(); /* nothing is wrong with the payload */
     return guildhall_decode_error("MessagePack", guildhall_msgpack_status_text((guildhall_msgpack_status)outcome.status),
                                   outcome.error_offset, &path, bytes, length);
 }
 
 static VALUE msgpack_codec_decode(VALUE self, VALUE source) { return guildhall_msgpack_decode(msgpack_codec_of(self), source); }
 static VALUE msgpack_codec_encode(VALUE self, VALUE object) { return guildhall_msgpack_encode(msgpack_codec_of(self), object); }
-static VALUE msgpack_codec_document(VALUE self, VALUE source) { return guildhall_document_of(msgpack_codec_of(self), guildhall_frozen_bytes(source), 0); }
-static VALUE msgpack_codec_default_document(VALUE self, VALUE source) { return guildhall_document_of(msgpack_codec_default(), guildhall_frozen_bytes(source), 0); }
-static VALUE msgpack_codec_default_decode(VALUE self, VALUE source) { return guildhall_msgpack_decode(msgpack_codec_default(), source); }
-static VALUE msgpack_codec_default_encode(VALUE self, VALUE object) { return guildhall_msgpack_encode(msgpack_codec_default(), object); }
+static VALUE msgpack_codec_document(VALUE self, VALUE source)
+{
+    return guildhall_document_of(msgpack_codec_of(self), guildhall_frozen_bytes(source), 0);
+}
 
 /* The options of another codec. */
 static VALUE msgpack_codec_copy_options(VALUE self, VALUE other)
@@ -94,11 +97,11 @@ void guildhall_init_msgpack(VALUE guildhall)
     rb_define_method(msgpack, "decode", msgpack_codec_decode, 1);
     rb_define_method(msgpack, "call", msgpack_codec_decode, 1);
     rb_define_method(msgpack, "encode", msgpack_codec_encode, 1);
-    rb_define_singleton_method(msgpack, "decode", msgpack_codec_default_decode, 1);
-    rb_define_singleton_method(msgpack, "call", msgpack_codec_default_decode, 1);
+    rb_define_singleton_method(msgpack, "decode", msgpack_codec_decode, 1);
+    rb_define_singleton_method(msgpack, "call", msgpack_codec_decode, 1);
     rb_define_method(msgpack, "document", msgpack_codec_document, 1);
-    rb_define_singleton_method(msgpack, "encode", msgpack_codec_default_encode, 1);
-    rb_define_singleton_method(msgpack, "document", msgpack_codec_default_document, 1);
+    rb_define_singleton_method(msgpack, "encode", msgpack_codec_encode, 1);
+    rb_define_singleton_method(msgpack, "document", msgpack_codec_document, 1);
     rb_gc_register_mark_object(default_codec = guildhall_codec_share(msgpack_codec_allocate(msgpack)));
     guildhall_codec_native_values(msgpack);
     guildhall_init_msgpack_build();

@@ -4,7 +4,7 @@
 
 #include <ruby.h>
 #include "document/object.h"
-#include "walk.h"
+#include "read.h"
 
 typedef struct {
     GUILDHALL_CODEC;
@@ -14,7 +14,6 @@ typedef struct {
 
 /* The payload as frozen, shareable objects. */
 VALUE guildhall_msgpack_decode(const guildhall_msgpack_codec *codec, VALUE source);
-
 /* The object as a frozen binary String. */
 VALUE guildhall_msgpack_encode(const guildhall_msgpack_codec *codec, VALUE object);
 
@@ -24,8 +23,7 @@ typedef enum { GUILDHALL_MSGPACK_PAYLOAD, GUILDHALL_MSGPACK_VALUE, GUILDHALL_MSG
 /* What begins at `from`. The bytes stay where they are meanwhile. */
 VALUE guildhall_msgpack_decode_at(const guildhall_msgpack_codec *codec, const uint8_t *bytes, size_t length, size_t from,
                                   guildhall_msgpack_part part);
-
-/* The exception (not raised) for a payload that cannot be decoded. */
+/* The exception (not raised) for a payload that cannot be decoded. outcome: what is not known yet is {0}. */
 VALUE guildhall_msgpack_error(const void *codec, guildhall_outcome outcome, const uint8_t *bytes, size_t from, size_t length);
 
 void guildhall_init_msgpack_build(void);

@@ -12,16 +12,7 @@ static inline const guildhall_msgpack_codec *msgpack_document_codec_of(const vie
     return (const guildhall_msgpack_codec *)v->codec;
 }
 
-static inline guildhall_msgpack_view msgpack_document_view_of(const view *v)
-{
-    return (guildhall_msgpack_view){v->bytes, v->length, v->entries};
-}
-
-static inline guildhall_msgpack_token msgpack_document_token_at(const view *v, position at)
-{
-    guildhall_msgpack_view in = msgpack_document_view_of(v);
-    return guildhall_msgpack_at(&in, at.offset);
-}
+static inline guildhall_msgpack_token msgpack_document_token_at(const view *v, position at) { return guildhall_msgpack_at(v, at.offset); }
 
 static guildhall_kind msgpack_document_resolve(const view *v, position *at)
 {
@@ -46,22 +37,13 @@ static VALUE msgpack_document_build_key(const view *v, position at)
 
 static int msgpack_document_named(const view *v, position map, VALUE name, position *found, VALUE *fallback)
 {
-    guildhall_msgpack_view in = msgpack_document_view_of(v);
-    guildhall_key key = {(const uint8_t *)RSTRING_PTR(name), (size_t)RSTRING_LEN(name), 0};
-    return guildhall_msgpack_find(&in, v->key_indexes, map, key, found);
-}
-
-static int msgpack_document_keyed(const view *v, position map, guildhall_key key, position *found)
-{
-    guildhall_msgpack_view in = msgpack_document_view_of(v);
-    return guildhall_msgpack_find(&in, v->key_indexes, map, key, found);
+    return guildhall_msgpack_find(v, map, (guildhall_key){(const uint8_t *)RSTRING_PTR(name), (size_t)RSTRING_LEN(name), 0}, found);
 }
 
 /* Arrays, maps and extensions, and what is looked for in an index where extension types are not registered: each is made and asked. */
 static int msgpack_document_other_member(const view *v, position map, VALUE key, position *found)
 {
-    guildhall_msgpack_view in = msgpack_document_view_of(v);
-    guildhall_msgpack_items items = guildhall_msgpack_items_of(&in, map);
+    guildhall_msgpack_items items = guildhall_msgpack_items_of(v, map);
     int there = 0;
     while (guildhall_msgpack_items_next(&items)) {
         if (msgpack_document_token_at(v, items.key).type == GUILDHALL_MSGPACK_STRING || !rb_eql(msgpack_document_build_key(v, items.key), key)) continue;
@@ -95,18 +77,18 @@ static int msgpack_document_odd_member(const view *v, position map, VALUE key, p
 {
     guildhall_key wanted;
     if (msgpack_document_codec_of(v)->types) return msgpack_document_other_member(v, map, key, found);
-    if (RB_TYPE_P(key, T_BIGNUM)) return msgpack_document_integer_key(key, &wanted) && msgpack_document_keyed(v, map, wanted, found);
+    if (RB_TYPE_P(key, T_BIGNUM)) return msgpack_document_integer_key(key, &wanted) && guildhall_msgpack_find(v, map, wanted, found);
     if (RB_FLOAT_TYPE_P(key)) {
         double number = RFLOAT_VALUE(key);
-        return number == number && msgpack_document_keyed(v, map, guildhall_msgpack_float_key(number), found);
+        return number == number && guildhall_msgpack_find(v, map, guildhall_msgpack_float_key(number), found);
     }
-    if (NIL_P(key)) return msgpack_document_keyed(v, map, guildhall_msgpack_word_key(GUILDHALL_MSGPACK_NIL), found);
-    if (key == Qtrue) return msgpack_document_keyed(v, map, guildhall_msgpack_word_key(GUILDHALL_MSGPACK_TRUE), found);
-    if (key == Qfalse) return msgpack_document_keyed(v, map, guildhall_msgpack_word_key(GUILDHALL_MSGPACK_FALSE), found);
+    if (NIL_P(key)) return guildhall_msgpack_find(v, map, guildhall_msgpack_word_key(GUILDHALL_MSGPACK_NIL), found);
+    if (key == Qtrue) return guildhall_msgpack_find(v, map, guildhall_msgpack_word_key(GUILDHALL_MSGPACK_TRUE), found);
+    if (key == Qfalse) return guildhall_msgpack_find(v, map, guildhall_msgpack_word_key(GUILDHALL_MSGPACK_FALSE), found);
     VALUE binary = msgpack_document_binary_key(v, key);
     if (!binary) return msgpack_document_other_member(v, map, key, found);
     wanted = (guildhall_key){(const uint8_t *)RSTRING_PTR(binary), (size_t)RSTRING_LEN(binary), GUILDHALL_MSGPACK_KEY_BINARY};
-    int there = msgpack_document_keyed(v, map, wanted, found);
+    int there = guildhall_msgpack_find(v, map, wanted, found);
     RB_GC_GUARD(binary);
     return there;
 }
@@ -122,7 +104,7 @@ static VALUE msgpack_document_key_text(const view *v, VALUE key)
 
 static int msgpack_document_member(const view *v, position map, VALUE key, position *found, VALUE *fallback)
 {
-    if (FIXNUM_P(key)) return msgpack_document_keyed(v, map, (guildhall_key){NULL, GUILDHALL_MSGPACK_KEY_INTEGER, FIX2LONG(key)}, found);
+    if (FIXNUM_P(key)) return guildhall_msgpack_find(v, map, (guildhall_key){NULL, GUILDHALL_MSGPACK_KEY_INTEGER, FIX2LONG(key)}, found);
     VALUE text = msgpack_document_key_text(v, key);
     if (!text) return msgpack_document_odd_member(v, map, key, found);
     int there = msgpack_document_named(v, map, text, found, fallback);
@@ -130,34 +112,22 @@ static int msgpack_document_member(const view *v, position map, VALUE key, posit
     return there;
 }
 
-static position msgpack_document_element(const view *v, position array, uint32_t index)
+#define msgpack_document_element guildhall_msgpack_item
+#define msgpack_document_items guildhall_msgpack_items
+
+static void msgpack_document_start(guildhall_msgpack_items *items, const view *v, position container)
 {
-    guildhall_msgpack_view in = msgpack_document_view_of(v);
-    return guildhall_msgpack_item(&in, array, index);
+    *items = guildhall_msgpack_items_of(v, container);
 }
 
-typedef struct {
-    guildhall_msgpack_view view;
-    guildhall_msgpack_items items;
-} msgpack_document_items;
-
-static void msgpack_document_start(msgpack_document_items *items, const view *v, position container)
+static int msgpack_document_next(guildhall_msgpack_items *items, position *value, VALUE *fallback)
 {
-    items->view = msgpack_document_view_of(v);
-    items->items = guildhall_msgpack_items_of(&items->view, container);
-}
-
-static int msgpack_document_next(msgpack_document_items *items, position *value, VALUE *fallback)
-{
-    if (!guildhall_msgpack_items_next(&items->items)) return 0;
-    *value = items->items.value;
+    if (!guildhall_msgpack_items_next(items)) return 0;
+    *value = items->value;
     return 1;
 }
 
-static VALUE msgpack_document_key(const msgpack_document_items *items, const view *v)
-{
-    return msgpack_document_build_key(v, items->items.key);
-}
+static VALUE msgpack_document_key(const guildhall_msgpack_items *items, const view *v) { return msgpack_document_build_key(v, items->key); }
 
 static guildhall_outcome msgpack_document_read(const void *codec, const uint8_t *bytes, size_t from, size_t length, guildhall_index *index)
 {

@@ -4,8 +4,6 @@
 #include <time.h>
 #include "codec.h"
 #include "document/any.h"
-#include "document/errors.h"
-#include "document/key_kinds.h"
 #include "memory/byte_buffer.h"
 #include "memory/stack_check.h"
 #include "text/hash.h"
@@ -31,11 +29,7 @@ static void msgpack_encode_fail(const char *message)
 /* The number at the top of eight bytes, big end first. */
 static inline uint64_t msgpack_encode_big_end(uint64_t number, int size)
 {
-    number <<= 64 - size * 8;
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-    number = __builtin_bswap64(number);
-#endif
-    return number;
+    return __builtin_bswap64(number << (64 - size * 8));
 }
 
 /* A head byte and a number of `size` bytes after it. */
@@ -308,8 +302,7 @@ static void msgpack_encode_timestamp(encoder *e, VALUE time)
 /* What MessagePack has no form for: Ruby makes an Extension of it, or something that has one, or raises. */
 static void msgpack_encode_converted(encoder *e, VALUE object)
 {
-    int plain = rb_obj_class(object) == extension_class ||
-                (!e->codec->types && rb_obj_is_kind_of(object, rb_cTime));
+    int plain = rb_obj_class(object) == extension_class || (!e->codec->types && rb_obj_is_kind_of(object, rb_cTime));
     VALUE made = plain ? object : guildhall_document_p(object) ? guildhall_document_decoded_value(object)
                                                                : rb_funcall(e->codec->self, id_convert, 1, object);
     if (rb_obj_class(made) == extension_class) {
@@ -328,8 +321,7 @@ static void msgpack_encode_big_integer(encoder *e, VALUE number)
 {
     int sign = rb_big_sign(number);
     uint64_t magnitude;
-    int overflow = rb_integer_pack(number, &magnitude, 1, sizeof magnitude, 0,
-                                   INTEGER_PACK_NATIVE_BYTE_ORDER | INTEGER_PACK_LSWORD_FIRST);
+    int overflow = rb_integer_pack(number, &magnitude, 1, sizeof magnitude, 0, INTEGER_PACK_NATIVE_BYTE_ORDER | INTEGER_PACK_LSWORD_FIRST);
     /* abs(overflow) is 2 when the number takes more than 64 bits. */
     if (sign && overflow == 1) msgpack_encode_unsigned_integer(e, magnitude);
     else if (!sign && overflow == -1 && magnitude <= (uint64_t)1 << 63) msgpack_encode_integer(e, (int64_t)(0 - magnitude));

@@ -1,10 +1,13 @@
-/* Checks a payload and builds its index. */
+/* Checks a payload and builds its index; later, what the index does not say is read again. */
 #include "read.h"
 #include "text/ascii.h"
 #include "text/utf8.h"
 
 typedef guildhall_msgpack_status status;
 typedef guildhall_msgpack_token token;
+typedef guildhall_msgpack_items items;
+typedef guildhall_view view;
+typedef guildhall_position position;
 
 const guildhall_msgpack_rules guildhall_msgpack_default_rules = {
     .max_nesting = 128,
@@ -14,6 +17,12 @@ const guildhall_msgpack_rules guildhall_msgpack_default_rules = {
 };
 
 #define NO_ENTRY UINT32_MAX
+
+static inline int msgpack_read_indexed(const token *token)
+{
+    if (token->type == GUILDHALL_MSGPACK_MAP) return token->length > 0;
+    return token->type == GUILDHALL_MSGPACK_ARRAY && token->length > 1;
+}
 
 typedef struct {
     uint32_t done, children, map;
@@ -67,7 +76,7 @@ static inline status msgpack_read_open(scan *s, level *opened, const token *toke
 {
     guildhall_index_builder *builder = s->builder;
     opened->samples = (uint32_t)builder->samples.count;
-    opened->entry = guildhall_msgpack_indexed(token) ? (uint32_t)builder->entries.count : NO_ENTRY;
+    opened->entry = msgpack_read_indexed(token) ? (uint32_t)builder->entries.count : NO_ENTRY;
     return opened->entry == NO_ENTRY ? GUILDHALL_MSGPACK_VALID : msgpack_read_add(&builder->entries, 0, 0);
 }
 
@@ -104,23 +113,23 @@ static status msgpack_read_payload(scan *s, size_t length)
 }
 
 /* The list of open containers is long: what is not used of it is not touched. */
-static void msgpack_read_begin(scan *s, const uint8_t *bytes, size_t length, const guildhall_msgpack_rules *rules,
-                               guildhall_index_builder *builder)
+static inline guildhall_outcome msgpack_read_all(scan *s, const uint8_t *bytes, size_t length, const guildhall_msgpack_rules *rules,
+                                                 guildhall_index_builder *builder)
 {
     s->input = (guildhall_msgpack_input){bytes, bytes + length};
     s->bytes = bytes;
     s->rules = rules;
     s->builder = builder;
     s->depth = 0;
+    status status = msgpack_read_payload(s, length);
+    return (guildhall_outcome){status, msgpack_read_here(s)};
 }
 
-guildhall_outcome guildhall_msgpack_read(const uint8_t *bytes, size_t length,
-                                                 const guildhall_msgpack_rules *rules, guildhall_index_builder *builder)
+guildhall_outcome guildhall_msgpack_read(const uint8_t *bytes, size_t length, const guildhall_msgpack_rules *rules,
+                                         guildhall_index_builder *builder)
 {
     scan s;
-    msgpack_read_begin(&s, bytes, length, rules, builder);
-    status status = msgpack_read_payload(&s, length);
-    return (guildhall_outcome){status, msgpack_read_here(&s)};
+    return msgpack_read_all(&s, bytes, length, rules, builder);
 }
 
 static void msgpack_read_add_key(guildhall_path *path, const scan *s, uint32_t offset)
@@ -133,18 +142,159 @@ static void msgpack_read_add_key(guildhall_path *path, const scan *s, uint32_t o
     else guildhall_path_key(path, (const uint8_t *)"?", 1);
 }
 
-void guildhall_msgpack_locate(const uint8_t *bytes, size_t length, const guildhall_msgpack_rules *rules,
-                              guildhall_path *path)
+guildhall_outcome guildhall_msgpack_locate(const uint8_t *bytes, size_t length, const guildhall_msgpack_rules *rules, guildhall_path *path)
 {
     guildhall_index_builder builder = {0};
     scan s;
-    msgpack_read_begin(&s, bytes, length, rules, &builder);
+    guildhall_outcome outcome = msgpack_read_all(&s, bytes, length, rules, &builder);
     guildhall_path_init(path);
-    if (msgpack_read_payload(&s, length) == GUILDHALL_MSGPACK_NO_MEMORY) s.depth = 0; /* rather no path than the one to where that was */
+    if (outcome.status == GUILDHALL_MSGPACK_NO_MEMORY) s.depth = 0; /* rather no path than the one to where that was */
     for (uint32_t i = 0; i < s.depth; i++) {
         const level *level = &s.levels[i];
         if (!level->map) guildhall_path_index(path, level->done);
         else if (level->done % 2) msgpack_read_add_key(path, &s, level->key); /* the key is read, its value is not */
     }
     guildhall_index_builder_free(&builder);
+    return outcome;
+}
+
+/* ---- afterwards: it was valid before */
+
+static inline token msgpack_read_token(const view *v, uint32_t *offset)
+{
+    guildhall_msgpack_input input = {v->bytes + *offset, v->bytes + v->length};
+    token found = {0};
+    guildhall_msgpack_next(&input, &found);
+    *offset = (uint32_t)(input.at - v->bytes);
+    return found;
+}
+
+token guildhall_msgpack_at(const view *v, uint32_t offset) { return msgpack_read_token(v, &offset); }
+
+/* The position of what follows, in the source and in the index. */
+static inline position msgpack_read_past(const view *v, position at)
+{
+    for (;;) {
+        token here = msgpack_read_token(v, &at.offset);
+        const uint32_t *entry = (const uint32_t *)v->entries + at.entry;
+        if (msgpack_read_indexed(&here)) return (position){entry[0], entry[1], 0};
+        if (here.type != GUILDHALL_MSGPACK_ARRAY || !here.length) return at;
+    }
+}
+
+items guildhall_msgpack_items_of(const view *v, position container)
+{
+    position at = container;
+    token head = msgpack_read_token(v, &at.offset);
+    if (msgpack_read_indexed(&head)) at.entry += 2;
+    return (items){.view = v, .at = at, .left = head.length, .map = head.type == GUILDHALL_MSGPACK_MAP};
+}
+
+int guildhall_msgpack_items_next(items *cursor)
+{
+    if (!cursor->left) return 0;
+    cursor->left--;
+    cursor->key = cursor->value = cursor->at;
+    if (cursor->map) cursor->value = msgpack_read_past(cursor->view, cursor->key);
+    cursor->at = msgpack_read_past(cursor->view, cursor->value);
+    return 1;
+}
+
+position guildhall_msgpack_item(const view *v, position container, uint32_t index)
+{
+    items cursor = guildhall_msgpack_items_of(v, container);
+    uint32_t samples = (cursor.left - 1) / GUILDHALL_SAMPLED, place = index / GUILDHALL_SAMPLED;
+    if (place) { /* go on from the last sample before it */
+        const uint32_t *entries = v->entries, *sample = entries + entries[container.entry + 1] - 2 * (size_t)(samples - place + 1);
+        cursor.at = (position){sample[0], sample[1], 0};
+        index %= GUILDHALL_SAMPLED;
+    }
+    while (index--) guildhall_msgpack_items_next(&cursor);
+    return cursor.at;
+}
+
+guildhall_key guildhall_msgpack_float_key(double number)
+{
+    guildhall_key key = {NULL, GUILDHALL_MSGPACK_KEY_FLOAT, 0};
+    if (number != 0) memcpy(&key.number, &number, sizeof number);
+    return key;
+}
+
+/* Binary that is ASCII is the same key as the text: to a Hash such Strings are equal. 0: arrays, maps, extensions and NaN, which are
+ * not looked for by what they are. */
+static inline int msgpack_read_key_of(const token *found, guildhall_key *key)
+{
+    int binary = 0;
+    switch (found->type) {
+    case GUILDHALL_MSGPACK_BINARY:
+        binary = !guildhall_ascii(found->bytes, found->length); /* fall through */
+    case GUILDHALL_MSGPACK_STRING:
+        *key = (guildhall_key){found->bytes, found->length, binary ? GUILDHALL_MSGPACK_KEY_BINARY : GUILDHALL_MSGPACK_KEY_TEXT};
+        return 1;
+    case GUILDHALL_MSGPACK_INTEGER: *key = (guildhall_key){NULL, GUILDHALL_MSGPACK_KEY_INTEGER, found->number}; return 1;
+    case GUILDHALL_MSGPACK_UNSIGNED: *key = (guildhall_key){NULL, GUILDHALL_MSGPACK_KEY_UNSIGNED, found->number}; return 1;
+    case GUILDHALL_MSGPACK_FLOAT: *key = guildhall_msgpack_float_key(found->real); return found->real == found->real;
+    case GUILDHALL_MSGPACK_NIL: case GUILDHALL_MSGPACK_FALSE: case GUILDHALL_MSGPACK_TRUE: *key = guildhall_msgpack_word_key(found->type); return 1;
+    default: return 0;
+    }
+}
+
+static inline int msgpack_read_equals(const view *v, uint32_t offset, guildhall_key key)
+{
+    token found = msgpack_read_token(v, &offset);
+    guildhall_key own;
+    return msgpack_read_key_of(&found, &own) && guildhall_key_equals(own, key);
+}
+
+/* The whole walk: a later key may be equal. */
+static int msgpack_read_pair(const view *v, position map, guildhall_key key, position *found)
+{
+    items cursor = guildhall_msgpack_items_of(v, map);
+    int there = 0;
+    while (guildhall_msgpack_items_next(&cursor)) {
+        if (!msgpack_read_equals(v, cursor.key.offset, key)) continue;
+        *found = cursor.value;
+        there = 1;
+    }
+    return there;
+}
+
+typedef struct {
+    const view *view;
+    position map;
+} indexed;
+
+/* Places are pairs, from 1 on. */
+static guildhall_key msgpack_read_key_at(const void *pointer, uint32_t place)
+{
+    const indexed *target = pointer;
+    token found = guildhall_msgpack_at(target->view, guildhall_msgpack_item(target->view, target->map, place - 1).offset);
+    guildhall_key key = {0};
+    msgpack_read_key_of(&found, &key);
+    return key;
+}
+
+static int msgpack_read_fill(guildhall_key_index *made, const void *pointer)
+{
+    const indexed *target = pointer;
+    items items = guildhall_msgpack_items_of(target->view, target->map);
+    for (uint32_t place = 1; guildhall_msgpack_items_next(&items); place++) {
+        token found = guildhall_msgpack_at(target->view, items.key.offset);
+        guildhall_key key;
+        if (msgpack_read_key_of(&found, &key)) guildhall_key_index_put(made, key, place, msgpack_read_key_at, target);
+    }
+    return 1;
+}
+
+int guildhall_msgpack_find(const view *v, position map, guildhall_key key, position *found)
+{
+    indexed target = {v, map};
+    uint32_t count = guildhall_msgpack_at(v, map.offset).length;
+    guildhall_key_index *index = NULL;
+    if (count > GUILDHALL_KEYS_WALKED)
+        index = guildhall_key_indexes_of(v->key_indexes, map.offset, count, msgpack_read_fill, msgpack_read_key_at, &target);
+    if (!index) return msgpack_read_pair(v, map, key, found);
+    uint32_t place = guildhall_key_index_get(index, key, msgpack_read_key_at, &target);
+    if (place) *found = msgpack_read_past(v, guildhall_msgpack_item(v, map, place - 1));
+    return place != 0;
 }

@@ -57,31 +57,15 @@ static inline size_t guildhall_msgpack_left(const guildhall_msgpack_input *input
     return (size_t)(input->end - input->at);
 }
 
+/* On a little-endian processor, as every one is that this is built for (extconf.rb). */
 static inline uint64_t guildhall_msgpack_big_endian(const uint8_t *bytes, int size)
 {
     uint64_t value = 0;
-    switch (size) {
-    case 1: return bytes[0];
-    case 2: return (uint64_t)bytes[0] << 8 | bytes[1];
-    case 4:
-        memcpy(&value, bytes, 4);
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-        return __builtin_bswap32((uint32_t)value);
-#else
-        return value >> 32;
-#endif
-    default:
-        memcpy(&value, bytes, 8);
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-        return __builtin_bswap64(value);
-#else
-        return value;
-#endif
-    }
+    memcpy(&value, bytes, (size_t)size);
+    return __builtin_bswap64(value) >> (64 - 8 * size);
 }
 
-static inline guildhall_msgpack_status guildhall_msgpack_span(guildhall_msgpack_input *input,
-                                                              guildhall_msgpack_token *token,
+static inline guildhall_msgpack_status guildhall_msgpack_span(guildhall_msgpack_input *input, guildhall_msgpack_token *token,
                                                               guildhall_msgpack_type type, uint64_t length)
 {
     if (guildhall_msgpack_left(input) < length) return GUILDHALL_MSGPACK_UNEXPECTED_END;
@@ -93,8 +77,7 @@ static inline guildhall_msgpack_status guildhall_msgpack_span(guildhall_msgpack_
 }
 
 /* Every element takes a byte at least, so a count beyond the bytes that are left is a lie. */
-static inline guildhall_msgpack_status guildhall_msgpack_container(guildhall_msgpack_input *input,
-                                                                   guildhall_msgpack_token *token,
+static inline guildhall_msgpack_status guildhall_msgpack_container(guildhall_msgpack_input *input, guildhall_msgpack_token *token,
                                                                    guildhall_msgpack_type type, uint64_t count)
 {
     uint64_t items = type == GUILDHALL_MSGPACK_MAP ? count * 2 : count;
@@ -105,13 +88,11 @@ static inline guildhall_msgpack_status guildhall_msgpack_container(guildhall_msg
 }
 
 /* The types 0xc0 to 0xdf, after their first byte. */
-guildhall_msgpack_status guildhall_msgpack_next_sized(guildhall_msgpack_input *input, guildhall_msgpack_token *token,
-                                                      uint8_t head);
+guildhall_msgpack_status guildhall_msgpack_next_sized(guildhall_msgpack_input *input, guildhall_msgpack_token *token, uint8_t head);
 
 /* Reads one head; the input is after it then (and after the bytes of a string, binary or extension). On an error the
  * input is anywhere; the caller knows where the value began. */
-static inline guildhall_msgpack_status guildhall_msgpack_next(guildhall_msgpack_input *input,
-                                                              guildhall_msgpack_token *token)
+static inline guildhall_msgpack_status guildhall_msgpack_next(guildhall_msgpack_input *input, guildhall_msgpack_token *token)
 {
     if (__builtin_expect(input->at == input->end, 0)) return GUILDHALL_MSGPACK_UNEXPECTED_END;
     uint8_t head = *input->at++;

@@ -7,7 +7,7 @@
 #include <guildhall/sharing.h>
 #include "help.h"
 #include "init.h"
-#include "memory/gc_block.h"
+#include "memory/block_pool.h"
 #include "run.h"
 #include "transfer.h"
 #include "values/frozen.h"

@@ -2,7 +2,6 @@
 #include <stdatomic.h>
 #include <string.h>
 #include "memory/block_pool.h"
-#include "memory/gc_block.h"
 #include "values/plain_copy.h"
 
 typedef struct {

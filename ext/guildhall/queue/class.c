@@ -5,7 +5,7 @@
 #include "channel.h"
 #include <guildhall/sharing.h>
 #include "init.h"
-#include "memory/gc_block.h"
+#include "memory/block_pool.h"
 #include "values/share.h"
 #include "waiting/waiter.h"
 #include <ruby/ractor.h>

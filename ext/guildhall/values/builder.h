@@ -20,7 +20,12 @@ static inline void guildhall_builder_init(guildhall_builder *builder)
     guildhall_value_stack_init(&builder->stack);
 }
 
-static inline void guildhall_builder_push(guildhall_builder *builder, VALUE value) { guildhall_value_stack_push(&builder->stack, value); }
+/* Returns the status of both formats for what is valid. */
+static inline int guildhall_builder_push(guildhall_builder *builder, VALUE value)
+{
+    guildhall_value_stack_push(&builder->stack, value);
+    return 0;
+}
 
 /* Closes a container: makes an Array, or a Hash of pairs, of the values from `base` on. */
 static inline VALUE guildhall_builder_close(guildhall_builder *builder, size_t base, int map)

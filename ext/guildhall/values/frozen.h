@@ -30,18 +30,13 @@ typedef enum {
 static inline bool guildhall_borrows(VALUE object) { return RB_FL_ANY_RAW(object, RUBY_ELTS_SHARED) != 0; }
 
 VALUE guildhall_string_new(const void *bytes, size_t length, guildhall_text text);
-
 /* For strings written in place: make with rb_str_new, write, set the length, then pass it here. */
 VALUE guildhall_string_finish(VALUE string, guildhall_text text);
-
 /* The frozen String itself, or a frozen copy where it borrows its bytes: they stay where they are for as long as it lives. */
 VALUE guildhall_string_settled(VALUE frozen);
-
 /* A String of another encoding in UTF-8; nil where it cannot be converted. Runs Ruby code. */
 VALUE guildhall_in_utf8(VALUE string);
-
 VALUE guildhall_array_new(long count, const VALUE *elements);
-
 /* `count` key-value pairs: pairs[0] is the first key, pairs[1] its value. The last of equal keys wins.
  * String keys must be frozen. */
 VALUE guildhall_hash_new(long count, const VALUE *pairs);

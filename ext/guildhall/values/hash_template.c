@@ -13,8 +13,7 @@
 #define HEADER 16      /* bytes of every object */
 #define SLOT_BYTES 160 /* of the smallest slot that has room for them */
 
-static size_t pairs_offset; /* in the slot of a small Hash; 0: not known */
-static int fills_tables;
+static size_t pairs_offset; /* in the slot of a small Hash; 0: Hashes are not copied */
 
 static inline VALUE *hash_template_pairs(VALUE hash) { return (VALUE *)((char *)hash + pairs_offset); }
 
@@ -76,8 +75,6 @@ static inline uint64_t hash_template_print(long count, const VALUE *pairs)
     return print * 0x9E3779B97F4A7C15ull;
 }
 
-static inline int hash_template_in_slot(long count) { return count <= SMALL && pairs_offset; }
-
 /* 0: keys that are equal are in it, so that there are fewer pairs. */
 static VALUE hash_template_new(long count, const VALUE *pairs)
 {
@@ -87,14 +84,14 @@ static VALUE hash_template_new(long count, const VALUE *pairs)
         empty[2 * i + 1] = Qnil;
     }
     VALUE template = guildhall_hash_new(count, empty);
-    if (!hash_template_in_slot(count)) RHASH_TBL(template); /* copies of it have a table then */
+    if (count > SMALL) RHASH_TBL(template); /* copies of it have a table then */
     return RHASH_SIZE(template) == (size_t)count ? template : 0;
 }
 
 /* 0: it has other keys. */
 static inline VALUE hash_template_fill(VALUE template, long count, const VALUE *pairs)
 {
-    return hash_template_in_slot(count) ? hash_template_fill_slot(template, count, pairs) : hash_template_fill_table(template, pairs);
+    return count <= SMALL ? hash_template_fill_slot(template, count, pairs) : hash_template_fill_table(template, pairs);
 }
 
 /* Either of two neighbours; of those that have other keys, the one that was there last stays. */
@@ -111,7 +108,7 @@ static inline guildhall_hash_template *hash_template_for(guildhall_hash_template
 
 VALUE guildhall_hash_from_template(guildhall_hash_templates *templates, long count, const VALUE *pairs)
 {
-    if (count < 2 || count > LARGEST || !(hash_template_in_slot(count) || fills_tables)) return guildhall_hash_new(count, pairs);
+    if (count < 2 || count > LARGEST || !pairs_offset) return guildhall_hash_new(count, pairs);
     uint64_t print = hash_template_print(count, pairs);
     guildhall_hash_template *template = hash_template_for(templates, print);
     if (RB_LIKELY(template->hash && template->count == count)) {
@@ -161,19 +158,14 @@ static int hash_template_fills_well(long count)
     return RTEST(rb_equal(made, filled));
 }
 
-int guildhall_hash_slots_hold(void)
+int guildhall_hash_templates_hold(void)
 {
     pairs_offset = hash_template_find_pairs(SMALL);
     for (long count = 1; count <= SMALL && pairs_offset; count++) {
         if (hash_template_find_pairs(count) != pairs_offset || !hash_template_fills_well(count)) pairs_offset = 0;
     }
+    if (pairs_offset && !(hash_template_fills_well(SMALL + 1) && hash_template_fills_well(LARGEST))) pairs_offset = 0;
     return pairs_offset != 0;
 }
 
-int guildhall_hash_tables_hold(void)
-{
-    return fills_tables = hash_template_fills_well(SMALL + 1) && hash_template_fills_well(LARGEST);
-}
-
-void guildhall_distrust_hash_slots(void) { pairs_offset = 0; }
-void guildhall_distrust_hash_tables(void) { fills_tables = 0; }
+void guildhall_distrust_hash_templates(void) { pairs_offset = 0; }

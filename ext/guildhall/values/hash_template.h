@@ -23,14 +23,10 @@ typedef struct {
 
 /* As guildhall_hash_new. */
 VALUE guildhall_hash_from_template(guildhall_hash_templates *templates, long count, const VALUE *pairs);
-
 void guildhall_hash_templates_mark(const guildhall_hash_templates *templates);
-
-/* Self-tests (assumptions.c): whether copies of small Hashes, of large ones, can be filled past Ruby. Where one says no, or
- * is not asked, such Hashes are filled key by key. */
-int guildhall_hash_slots_hold(void);
-int guildhall_hash_tables_hold(void);
-void guildhall_distrust_hash_slots(void);
-void guildhall_distrust_hash_tables(void);
+/* Self-test (assumptions.c): whether copies of Hashes, small ones and large ones, can be filled past Ruby. Where it says no, or is not
+ * asked, Hashes are filled key by key. */
+int guildhall_hash_templates_hold(void);
+void guildhall_distrust_hash_templates(void);
 
 #endif

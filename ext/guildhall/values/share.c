@@ -42,6 +42,15 @@ static void share_take_back(walk *w)
 static void share_end(walk *w) { }
 #endif
 
+/* False: no memory. */
+static bool share_try(VALUE (*function)(VALUE), VALUE argument)
+{
+    int raised = 0;
+    rb_protect(function, argument, &raised);
+    if (raised) rb_set_errinfo(Qnil);
+    return !raised;
+}
+
 static VALUE share_grow(VALUE stack)
 {
     guildhall_value_stack_grow((guildhall_value_stack *)stack);
@@ -50,13 +59,7 @@ static VALUE share_grow(VALUE stack)
 
 static bool share_note(walk *w, guildhall_value_stack *stack, VALUE object)
 {
-    int raised = 0;
-    if (RB_UNLIKELY(stack->count == stack->capacity)) rb_protect(share_grow, (VALUE)stack, &raised);
-    if (RB_UNLIKELY(raised)) {
-        rb_set_errinfo(Qnil);
-        w->plain = false;
-        return false;
-    }
+    if (RB_UNLIKELY(stack->count == stack->capacity) && !share_try(share_grow, (VALUE)stack)) return w->plain = false;
     stack->values[stack->count++] = object;
     return true;
 }
@@ -70,22 +73,12 @@ static bool share_plain_hash(VALUE hash)
 
 static void share_meet(walk *, VALUE);
 
-/* Ruby walks through its own Sets with a lock held and memory growing, and may wait for ever for a collection that another Ractor has
- * begun. On Ruby 3.4 a Set is an object with a Hash. */
 #ifdef HAVE_RB_SET_FOREACH
-static bool share_set_p(VALUE object) { return RTEST(rb_obj_is_kind_of(object, rb_cSet)); }
-
 static int share_meet_element(VALUE element, VALUE pointer)
 {
     share_meet((walk *)pointer, element);
     return ((walk *)pointer)->plain ? ST_CONTINUE : ST_STOP;
 }
-
-static void share_look_into_set(walk *w, VALUE set) { rb_set_foreach(set, share_meet_element, (VALUE)w); }
-#else
-static bool share_set_p(VALUE object) { return false; }
-
-static void share_look_into_set(walk *w, VALUE set) { }
 #endif
 
 static bool share_is_plain(VALUE object)
@@ -93,16 +86,18 @@ static bool share_is_plain(VALUE object)
     VALUE class = RBASIC_CLASS(object);
     switch (RB_BUILTIN_TYPE(object)) {
     case T_STRING:
-        if (guildhall_borrows(object) && RB_OBJ_FROZEN_RAW(object)) return false;
-        return class == rb_cString || rb_method_basic_definition_p(class, id_freeze);
     case T_ARRAY:
         if (guildhall_borrows(object) && RB_OBJ_FROZEN_RAW(object)) return false;
-        return class == rb_cArray || rb_method_basic_definition_p(class, id_freeze);
+        return class == rb_cString || class == rb_cArray || rb_method_basic_definition_p(class, id_freeze);
     case T_HASH: return share_plain_hash(object) && rb_method_basic_definition_p(class, id_freeze);
     case T_STRUCT:
     case T_OBJECT: return rb_method_basic_definition_p(class, id_freeze);
     case T_FLOAT: return true;
-    case T_DATA: return share_set_p(object) && rb_method_basic_definition_p(class, id_freeze);
+#ifdef HAVE_RB_SET_FOREACH /* on Ruby 3.4 a Set is an object with a Hash */
+    /* Ruby walks through its own Sets with a lock held and memory growing, and may wait for ever for a collection that another Ractor has
+     * begun. */
+    case T_DATA: return RTEST(rb_obj_is_kind_of(object, rb_cSet)) && rb_method_basic_definition_p(class, id_freeze);
+#endif
     default: return false;
     }
 }
@@ -146,7 +141,9 @@ static void share_look_into(walk *w, VALUE object)
     case T_STRUCT:
         for (int i = 0; i < RSTRUCT_LEN(object); i++) share_meet(w, RSTRUCT_GET(object, i));
         break;
-    case T_DATA: share_look_into_set(w, object); break;
+#ifdef HAVE_RB_SET_FOREACH
+    case T_DATA: rb_set_foreach(object, share_meet_element, (VALUE)w); break;
+#endif
     default: break;
     }
     if (rb_ivar_count(object)) rb_ivar_foreach(object, share_meet_variable, (st_data_t)w);
@@ -168,17 +165,15 @@ static VALUE share_own_contents(VALUE object)
     return Qnil;
 }
 
-/* Copies what is borrowed, which may find no memory. */
+/* Copies what is borrowed. */
 static bool share_own_all(walk *w)
 {
-    int raised = 0;
-    for (size_t i = 0; i < w->found.count && !raised; i++) {
+    for (size_t i = 0; i < w->found.count; i++) {
         VALUE object = w->found.values[i];
         int type = RB_BUILTIN_TYPE(object);
-        if ((type == T_STRING || type == T_ARRAY) && guildhall_borrows(object)) rb_protect(share_own_contents, object, &raised);
+        if ((type == T_STRING || type == T_ARRAY) && guildhall_borrows(object) && !share_try(share_own_contents, object)) return false;
     }
-    if (raised) rb_set_errinfo(Qnil);
-    return !raised;
+    return true;
 }
 
 static void share_freeze_all(walk *w)
@@ -203,15 +198,6 @@ static VALUE share_variables_by_ruby(VALUE argument)
     return Qnil;
 }
 
-/* False: no memory. */
-static bool share_variables_of_all(walk *w)
-{
-    int raised = 0;
-    if (!GUILDHALL_COLLECTOR_PER_RACTOR) rb_protect(share_variables_by_ruby, (VALUE)w, &raised);
-    if (raised) rb_set_errinfo(Qnil);
-    return !raised;
-}
-
 /* Ractor.make_shareable is recursive, and deeply nested data would overflow the stack. So it is called for every 256th object, the innermost
  * first: it does not descend into what is already shareable. */
 #define BETWEEN_WALKS 256
@@ -223,15 +209,6 @@ static VALUE share_walk(VALUE argument)
         if ((i - 1) % BETWEEN_WALKS == 0) guildhall_hand_over(w->found.values[i - 1]);
     }
     return Qnil;
-}
-
-/* What was found is frozen by now. */
-static bool share_hand_over(walk *w)
-{
-    int raised = 0;
-    if (GUILDHALL_COLLECTOR_PER_RACTOR) rb_protect(share_walk, (VALUE)w, &raised);
-    if (raised) rb_set_errinfo(Qnil);
-    return !raised;
 }
 
 /* FREEZING: else all of it has to be frozen already. LEAVING: for another Ractor; else it stays, frozen, and Ruby finds it shareable when
@@ -249,11 +226,11 @@ static bool share_all(VALUE object, int how)
     bool shared = w.plain && share_others(&w) && share_own_all(&w);
     if (shared) {
         share_freeze_all(&w);
-        shared = share_variables_of_all(&w);
+        shared = GUILDHALL_COLLECTOR_PER_RACTOR || share_try(share_variables_by_ruby, (VALUE)&w);
     } else if (w.others.count == 0 || !w.plain) {
         share_take_back(&w); /* else that was done */
     }
-    shared = shared && (!(how & LEAVING) || share_hand_over(&w));
+    if (GUILDHALL_COLLECTOR_PER_RACTOR && how & LEAVING) shared = shared && share_try(share_walk, (VALUE)&w);
     share_end(&w);
     guildhall_value_stack_release(&w.found);
     guildhall_value_stack_release(&w.others);

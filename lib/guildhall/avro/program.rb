@@ -7,8 +7,8 @@ module Guildhall
     # A compiled schema (or two of them), run by C. Frozen and shareable.
     # @api private
     class Program
-      # @!method decode(bytes, from = 0)
-      # @!method document(bytes, from = 0)
+      # @!method decode(bytes, from)
+      # @!method document(bytes, from)
       # @!method native_decoder
       # @!method decode_many(bytes, count)
       # @!method encode(object, prefix)
