@@ -345,7 +345,7 @@ static inline const uint8_t *json_parser_skip_space(const uint8_t *at, const uin
 static int json_parser_unique_keys(text *source, guildhall_json_scratch *scratch, uint32_t object, uint64_t print)
 {
     guildhall_json_view view = {source->bytes, source->end, scratch->nodes};
-    uint32_t twice = guildhall_json_duplicate(view, object, source->end, scratch);
+    uint32_t twice = guildhall_json_duplicate(view, object, scratch);
     if (LIKELY(!twice)) {
         scratch->unique[print % GUILDHALL_JSON_REMEMBERED] = print;
         return 1;
