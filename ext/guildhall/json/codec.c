@@ -117,11 +117,11 @@ VALUE guildhall_json_error(const void *codec, guildhall_outcome outcome, const u
     guildhall_json_location location;
     guildhall_json_locate(bytes, length, outcome.error_offset, &location);
     VALUE arguments[] = {
-        json_codec_reason(codec, status), INT2FIX(status), SIZET2NUM(outcome.error_offset), SIZET2NUM(location.line),
+        json_codec_reason(codec, status), SIZET2NUM(outcome.error_offset), SIZET2NUM(location.line),
         SIZET2NUM(location.column), json_codec_text(location.path), json_codec_text(location.excerpt),
     };
     VALUE error_class = rb_const_get_at(CLASS_OF(default_codec), rb_intern("ParseError"));
-    return rb_funcallv(error_class, rb_intern("at"), 7, arguments);
+    return rb_funcallv(error_class, rb_intern("at"), 6, arguments);
 }
 
 static VALUE json_codec_raise_error(const guildhall_json_codec *codec, guildhall_json_outcome outcome, VALUE source)
@@ -194,7 +194,7 @@ static VALUE json_codec_next_text(VALUE self, VALUE source, VALUE from, VALUE la
 {
     const uint8_t *bytes = (const uint8_t *)RSTRING_PTR(source);
     size_t length = (size_t)RSTRING_LEN(source);
-    guildhall_json_piece piece = guildhall_json_split(bytes, length, NUM2SIZET(from), RTEST(last));
+    guildhall_json_range piece = guildhall_json_split(bytes, length, NUM2SIZET(from), RTEST(last));
     if (piece.begin == piece.end && length - piece.begin > guildhall_json_codec_of(self)->rules.max_bytes) piece.end = length;
     return piece.begin == piece.end ? SIZET2NUM(piece.begin) : rb_assoc_new(SIZET2NUM(piece.begin), SIZET2NUM(piece.end));
 }

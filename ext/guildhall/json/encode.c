@@ -6,6 +6,7 @@
 #include "codec.h"
 #include "document.h"
 #include "document/any.h"
+#include "document/key_kinds.h"
 #include "memory/byte_buffer.h"
 #include "memory/stack_check.h"
 #include "scan.h"
@@ -76,21 +77,13 @@ static __attribute__((noinline)) void json_encode_with_escapes(output *out, cons
 /* ---- copies a text that needs no escapes, and finds out on the way whether it does: most texts are short, and to look and to copy apart
  * costs them twice */
 
-/* Does one of eight bytes need an escape? A borrow can only mark more bytes where one is marked rightly. */
-static inline int json_encode_word_escapes(uint64_t word)
-{
-    const uint64_t ones = 0x0101010101010101ull, tops = 0x8080808080808080ull;
-    uint64_t quote = word ^ ones * '"', backslash = word ^ ones * '\\';
-    return ((((quote - ones) & ~quote) | ((backslash - ones) & ~backslash) | ((word - ones * 0x20) & ~word)) & tops) != 0;
-}
-
 /* Copies eight bytes; 0 when one of them needs an escape. */
 static inline int json_encode_copy_8(char *to, const uint8_t *from)
 {
     uint64_t word;
     memcpy(&word, from, 8);
     memcpy(to, &word, 8);
-    return !json_encode_word_escapes(word);
+    return !guildhall_json_stops8(word);
 }
 
 /* Sixteen of them. */
@@ -99,14 +92,11 @@ static inline int json_encode_copy_16(char *to, const uint8_t *from)
 #if defined(GUILDHALL_JSON_SSE2)
     __m128i block = _mm_loadu_si128((const __m128i *)from);
     _mm_storeu_si128((__m128i *)to, block);
-    __m128i stops = _mm_or_si128(_mm_cmpeq_epi8(block, _mm_set1_epi8('"')), _mm_cmpeq_epi8(block, _mm_set1_epi8('\\')));
-    stops = _mm_or_si128(stops, _mm_cmpeq_epi8(_mm_min_epu8(block, _mm_set1_epi8(0x1f)), block)); /* byte <= 0x1f */
-    return !_mm_movemask_epi8(stops);
+    return !guildhall_json_stops16(block);
 #elif defined(GUILDHALL_JSON_NEON)
     uint8x16_t block = vld1q_u8(from);
     vst1q_u8((uint8_t *)to, block);
-    uint8x16_t stops = vorrq_u8(vceqq_u8(block, vdupq_n_u8('"')), vceqq_u8(block, vdupq_n_u8('\\')));
-    return !vmaxvq_u8(vorrq_u8(stops, vcltq_u8(block, vdupq_n_u8(0x20))));
+    return !vmaxvq_u8(guildhall_json_stops16(block));
 #else
     return json_encode_copy_8(to, from) & json_encode_copy_8(to + 8, from + 8);
 #endif
@@ -117,7 +107,7 @@ static inline int json_encode_copy_short(char *to, const uint8_t *from, size_t l
     guildhall_ends ends = guildhall_ends_of(from, length);
     guildhall_ends_copy(to, ends, length);
     uint64_t spaces = length >= 4 ? 0 : length ? 0x2020202020000000ull : 0x2020202020202020ull; /* need no escape */
-    return !json_encode_word_escapes(ends.head | ends.tail << 32 | spaces);
+    return !guildhall_json_stops8(ends.head | ends.tail << 32 | spaces);
 }
 
 /* 0 when something needs an escape: what has been copied by then is of no use. What does not fill a block is copied
@@ -234,9 +224,6 @@ static void json_encode_array(output *out, VALUE array)
     out->depth--;
 }
 
-/* Which kinds of keys a Hash has: keys of one kind are different texts, of several kinds perhaps not. */
-enum { STRING_KEY = 1, SYMBOL_KEY = 2, OTHER_KEY = 4 };
-
 typedef struct {
     output *out;
     int kinds, first;
@@ -246,12 +233,12 @@ typedef struct {
 static VALUE json_encode_key_text(VALUE key, int *kind)
 {
     VALUE text = key;
-    *kind = OTHER_KEY;
-    if (RB_LIKELY(RB_TYPE_P(key, T_STRING))) *kind = STRING_KEY;
-    else if (RB_SYMBOL_P(key)) *kind = SYMBOL_KEY, text = rb_sym2str(key);
+    *kind = GUILDHALL_CONVERTED_KEY;
+    if (RB_LIKELY(RB_TYPE_P(key, T_STRING))) *kind = GUILDHALL_STRING_KEY;
+    else if (RB_SYMBOL_P(key)) *kind = GUILDHALL_SYMBOL_KEY, text = rb_sym2str(key);
     else return rb_obj_as_string(key);
     int index = RB_ENCODING_GET_INLINED(text);
-    if (RB_UNLIKELY(index != guildhall_utf8_index && index != guildhall_ascii_index)) *kind = OTHER_KEY;
+    if (RB_UNLIKELY(index != guildhall_utf8_index && index != guildhall_ascii_index)) *kind = GUILDHALL_CONVERTED_KEY;
     return text;
 }
 
@@ -283,7 +270,7 @@ static void json_encode_hash(output *out, VALUE hash)
     rb_hash_foreach(hash, json_encode_pair, (VALUE)&walk);
     json_encode_append_byte(out, '}');
     out->depth--;
-    if (walk.kinds & (walk.kinds - 1) || walk.kinds == OTHER_KEY) {
+    if (guildhall_keys_may_collide(walk.kinds)) {
         VALUE texts = rb_hash_new();
         rb_hash_foreach(hash, json_encode_collect_text, texts);
         if (RHASH_SIZE(texts) != RHASH_SIZE(hash) && !out->codec->rules.allow_duplicate_key) {

@@ -133,32 +133,22 @@ static const uint8_t *json_parser_constant(text *source, const uint8_t *begin, c
 
 static inline const uint8_t *json_parser_digits(const uint8_t *at, const uint8_t *end)
 {
-#ifdef GUILDHALL_JSON_BY_WORDS
     while (end - at >= 8) {
         unsigned count = guildhall_json_leading_digits(guildhall_json_load_digits(at));
         at += count;
         if (count < 8) return at;
     }
-#endif
     while (at < end && json_parser_is_digit(*at)) at++;
     return at;
 }
 
-/* Reads the digits at `at` into *value (which overflows quietly when there are too many). A jump for each digit would
- * be one that the processor cannot foresee. */
 static inline const uint8_t *json_parser_integer_part(const uint8_t *at, const uint8_t *end, uint64_t *value)
 {
-#ifdef GUILDHALL_JSON_BY_WORDS
-    static const uint64_t powers[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
     while (end - at >= 8) {
-        uint64_t word = guildhall_json_load_digits(at);
-        unsigned count = guildhall_json_leading_digits(word);
-        if (!count) return at;
-        *value = *value * powers[count] + guildhall_json_eight_digits(word << (64 - count * 8));
+        unsigned count = guildhall_json_add_digits(at, value);
         at += count;
         if (count < 8) return at;
     }
-#endif
     while (at < end && json_parser_is_digit(*at)) *value = *value * 10 + (uint64_t)(*at++ - '0');
     return at;
 }
@@ -245,7 +235,6 @@ static __attribute__((noinline)) const uint8_t *json_parser_long_number(text *so
 INLINED const uint8_t *json_parser_number_from(text *source, const uint8_t *begin, const uint8_t *first,
                                                                         guildhall_json_node *node)
 {
-#ifdef GUILDHALL_JSON_BY_WORDS
     if (LIKELY(source->end - first >= 8)) {
         uint64_t values = guildhall_json_load_digits(first), others = guildhall_json_others(values);
         unsigned whole = (unsigned)__builtin_ctzll(others | (uint64_t)1 << 63) >> 3;
@@ -263,7 +252,6 @@ INLINED const uint8_t *json_parser_number_from(text *source, const uint8_t *begi
             }
         }
     }
-#endif
     return json_parser_long_number(source, begin, first, node);
 }
 
@@ -387,6 +375,10 @@ static __attribute__((noinline)) const uint8_t *json_parser_other_key(text *sour
     const uint8_t *key = at + 1, *after = json_parser_string(source, key, node);
     if (!after) return NULL;
     size_t length = (size_t)(after - key - 1);
+    if (UNLIKELY(source->rules->symbol_keys && source->rules->allow_invalid_utf8)) { /* there are no other Symbols */
+        const uint8_t *error = guildhall_utf8_error(key, key + length);
+        if (error < key + length) return json_parser_fail(source, error, GUILDHALL_JSON_INVALID_UTF8);
+    }
     uint64_t print = guildhall_json_fingerprint(key, length, source->end, scratch->seed);
     source->print = guildhall_json_fingerprint_of_list(source->print, print);
     int worth_knowing = guildhall_json_worth_knowing(scratch, (size_t)(node - scratch->nodes));
