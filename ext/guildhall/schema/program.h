@@ -5,7 +5,7 @@
 
 #include <ruby.h>
 #include "number.h"
-#include "table.h"
+#include "text.h"
 
 /* What an instance can be, as bits: a schema's `types` is a union of them. */
 enum {
@@ -21,41 +21,24 @@ enum {
     GUILDHALL_KIND_ANY = 255
 };
 
-typedef enum {
-    GUILDHALL_OP_NEVER,
-    GUILDHALL_OP_ENUM,
-    GUILDHALL_OP_MINIMUM,
-    GUILDHALL_OP_MAXIMUM,
-    GUILDHALL_OP_EXCLUSIVE_MINIMUM,
-    GUILDHALL_OP_EXCLUSIVE_MAXIMUM,
-    GUILDHALL_OP_MULTIPLE_OF,
-    GUILDHALL_OP_MIN_LENGTH,
-    GUILDHALL_OP_MAX_LENGTH,
-    GUILDHALL_OP_PATTERN,
-    GUILDHALL_OP_FORMAT,
-    GUILDHALL_OP_FORMAT_CALL,
-    GUILDHALL_OP_MIN_ITEMS,
-    GUILDHALL_OP_MAX_ITEMS,
-    GUILDHALL_OP_UNIQUE_ITEMS,
-    GUILDHALL_OP_ITEMS,
-    GUILDHALL_OP_CONTAINS,
-    GUILDHALL_OP_MIN_PROPERTIES,
-    GUILDHALL_OP_MAX_PROPERTIES,
-    GUILDHALL_OP_PROPERTIES,
-    GUILDHALL_OP_DEPENDENT_REQUIRED,
-    GUILDHALL_OP_DEPENDENT_SCHEMAS,
-    GUILDHALL_OP_ALL_OF,
-    GUILDHALL_OP_ANY_OF,
-    GUILDHALL_OP_ONE_OF,
-    GUILDHALL_OP_NOT,
-    GUILDHALL_OP_IF,
-    GUILDHALL_OP_REF,
-    GUILDHALL_OP_DYNAMIC_REF,
-    GUILDHALL_OP_CUSTOM,
-    GUILDHALL_OP_UNEVALUATED_ITEMS,
-    GUILDHALL_OP_UNEVALUATED_PROPERTIES,
-    GUILDHALL_OPS
-} guildhall_op;
+/* The operations, in the order in which those of one schema run, and the names that the compiler knows them by. */
+#define GUILDHALL_EACH_OP(X) \
+    X(NEVER, never) \
+    X(ENUM, enum) \
+    X(MINIMUM, minimum) X(MAXIMUM, maximum) \
+    X(EXCLUSIVE_MINIMUM, exclusive_minimum) X(EXCLUSIVE_MAXIMUM, exclusive_maximum) X(MULTIPLE_OF, multiple_of) \
+    X(MIN_LENGTH, min_length) X(MAX_LENGTH, max_length) \
+    X(PATTERN, pattern) X(FORMAT, format) X(FORMAT_CALL, format_call) \
+    X(MIN_ITEMS, min_items) X(MAX_ITEMS, max_items) X(UNIQUE_ITEMS, unique_items) X(ITEMS, items) X(CONTAINS, contains) \
+    X(MIN_PROPERTIES, min_properties) X(MAX_PROPERTIES, max_properties) X(PROPERTIES, properties) \
+    X(DEPENDENT_REQUIRED, dependent_required) X(DEPENDENT_SCHEMAS, dependent_schemas) \
+    X(ALL_OF, all_of) X(ANY_OF, any_of) X(ONE_OF, one_of) X(NOT, not) X(IF, if) \
+    X(REF, ref) X(DYNAMIC_REF, dynamic_ref) \
+    X(CUSTOM, custom) \
+    X(UNEVALUATED_ITEMS, unevaluated_items) X(UNEVALUATED_PROPERTIES, unevaluated_properties)
+
+#define GUILDHALL_OP(constant, name) GUILDHALL_OP_##constant,
+typedef enum { GUILDHALL_EACH_OP(GUILDHALL_OP) GUILDHALL_OPS } guildhall_op;
 
 #define GUILDHALL_NO_SCHEMA UINT32_MAX
 
@@ -93,8 +76,7 @@ typedef struct {
 
 /* `dependentRequired`: key i asks for names[i]; `dependentSchemas`: for schemas[i]. */
 typedef struct {
-    uint32_t count;
-    guildhall_text *keys;
+    guildhall_texts keys;
     guildhall_texts *names;
     uint32_t *schemas;
 } guildhall_dependents;
@@ -157,15 +139,7 @@ typedef struct {
  * [location, kinds, type, resource, tracks, [[op, kinds, keyword, operand, argument…], …]] per schema.
  * Raises for anything else; what was taken until then is freed with the program all the same. */
 void guildhall_program_build(guildhall_program *program, VALUE schemas);
-void guildhall_program_mark(const guildhall_program *program);
-void guildhall_program_free(guildhall_program *program);
-size_t guildhall_program_memory(const guildhall_program *program);
 
-/* Memory that lives as long as the program. */
-void *guildhall_program_allocate(guildhall_program *program, size_t size);
-/* Keeps a VALUE alive and where it is; returns it. */
-VALUE guildhall_program_pin(guildhall_program *program, VALUE value);
-/* The index of a schema, checked; NO_SCHEMA for nil. */
-uint32_t guildhall_program_schema(const guildhall_program *program, VALUE index);
+extern const rb_data_type_t guildhall_program_type;
 
 #endif

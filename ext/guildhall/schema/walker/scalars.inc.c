@@ -2,23 +2,9 @@
 
 static bool schema_walker_check_length(const step *s)
 {
-    guildhall_stack_mark mark = guildhall_stack_marked(&s->walk->stack);
-    guildhall_text text = schema_node_text_of(s->walk, s->n);
-    guildhall_walk_count_bytes(s->walk, text.length);
-    size_t characters = guildhall_text_characters(text);
-    guildhall_stack_release(&s->walk->stack, mark);
+    size_t characters = guildhall_text_characters(schema_node_text_of(s->walk, s->n));
     bool valid = s->it->op == GUILDHALL_OP_MIN_LENGTH ? characters >= s->it->limit : characters <= s->it->limit;
     return valid || schema_walker_fail(s, SIZET2NUM(characters));
-}
-
-static bool schema_walker_check_format(const step *s)
-{
-    guildhall_stack_mark mark = guildhall_stack_marked(&s->walk->stack);
-    guildhall_text text = schema_node_text_of(s->walk, s->n);
-    guildhall_walk_count_bytes(s->walk, text.length);
-    bool valid = guildhall_format_check(s->it->format, text);
-    guildhall_stack_release(&s->walk->stack, mark);
-    return schema_walker_check(s, valid);
 }
 
 static bool schema_walker_check_callable(const step *s)
