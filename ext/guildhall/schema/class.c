@@ -104,7 +104,7 @@ static VALUE schema_program_s_format(VALUE class, VALUE name)
 static VALUE schema_operation_names(void)
 {
     VALUE names = rb_ary_new();
-#define PUSH(constant, name) rb_ary_push(names, ID2SYM(rb_intern(#name)));
+#define PUSH(constant, name, kinds, check) rb_ary_push(names, ID2SYM(rb_intern(#name)));
     GUILDHALL_EACH_OP(PUSH)
     return rb_ractor_make_shareable(names);
 }

@@ -275,14 +275,16 @@ static VALUE schema_program_array_of(VALUE array, long at_least)
 
 static void schema_program_build_instruction(guildhall_program *program, guildhall_instruction *instruction, VALUE array)
 {
-    schema_program_array_of(array, 4);
+#define KINDS(constant, name, kinds, check) GUILDHALL_KIND_##kinds,
+    static const uint8_t applies[] = {GUILDHALL_EACH_OP(KINDS)};
+    schema_program_array_of(array, 3);
     unsigned op = NUM2UINT(rb_ary_entry(array, 0));
     if (op >= GUILDHALL_OPS) rb_raise(rb_eArgError, "no such operation: %u", op);
     instruction->op = op;
-    instruction->applies = NUM2UINT(rb_ary_entry(array, 1));
-    instruction->keyword = schema_program_pinned_string(program, rb_ary_entry(array, 2));
-    instruction->operand = schema_program_pin(program, rb_ary_entry(array, 3));
-    schema_program_build_arguments(program, instruction, array, 4);
+    instruction->applies = applies[op];
+    instruction->keyword = schema_program_pinned_string(program, rb_ary_entry(array, 1));
+    instruction->operand = schema_program_pin(program, rb_ary_entry(array, 2));
+    schema_program_build_arguments(program, instruction, array, 3);
 }
 
 static void schema_program_build_schema(guildhall_program *program, guildhall_schema *schema, VALUE array)

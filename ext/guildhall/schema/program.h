@@ -21,23 +21,25 @@ enum {
     GUILDHALL_KIND_ANY = 255
 };
 
-/* The operations, in the order in which those of one schema run, and the names that the compiler knows them by. */
+/* The operations, in the order in which those of one schema run: the name that the compiler knows it by, the kinds of instance that it says
+ * something about, and which schema_walker_check_… checks it. */
 #define GUILDHALL_EACH_OP(X) \
-    X(NEVER, never) \
-    X(ENUM, enum) \
-    X(MINIMUM, minimum) X(MAXIMUM, maximum) \
-    X(EXCLUSIVE_MINIMUM, exclusive_minimum) X(EXCLUSIVE_MAXIMUM, exclusive_maximum) X(MULTIPLE_OF, multiple_of) \
-    X(MIN_LENGTH, min_length) X(MAX_LENGTH, max_length) \
-    X(PATTERN, pattern) X(FORMAT, format) X(FORMAT_CALL, format_call) \
-    X(MIN_ITEMS, min_items) X(MAX_ITEMS, max_items) X(UNIQUE_ITEMS, unique_items) X(ITEMS, items) X(CONTAINS, contains) \
-    X(MIN_PROPERTIES, min_properties) X(MAX_PROPERTIES, max_properties) X(PROPERTIES, properties) \
-    X(DEPENDENT_REQUIRED, dependent_required) X(DEPENDENT_SCHEMAS, dependent_schemas) \
-    X(ALL_OF, all_of) X(ANY_OF, any_of) X(ONE_OF, one_of) X(NOT, not) X(IF, if) \
-    X(REF, ref) X(DYNAMIC_REF, dynamic_ref) \
-    X(CUSTOM, custom) \
-    X(UNEVALUATED_ITEMS, unevaluated_items) X(UNEVALUATED_PROPERTIES, unevaluated_properties)
+    X(NEVER, never, ANY, never) X(ENUM, enum, ANY, enum) \
+    X(MINIMUM, minimum, NUMBER, number) X(MAXIMUM, maximum, NUMBER, number) \
+    X(EXCLUSIVE_MINIMUM, exclusive_minimum, NUMBER, number) X(EXCLUSIVE_MAXIMUM, exclusive_maximum, NUMBER, number) \
+    X(MULTIPLE_OF, multiple_of, NUMBER, number) \
+    X(MIN_LENGTH, min_length, STRING, length) X(MAX_LENGTH, max_length, STRING, length) \
+    X(PATTERN, pattern, STRING, pattern) X(FORMAT, format, STRING, format) X(FORMAT_CALL, format_call, STRING, callable) \
+    X(MIN_ITEMS, min_items, ARRAY, size) X(MAX_ITEMS, max_items, ARRAY, size) X(UNIQUE_ITEMS, unique_items, ARRAY, unique) \
+    X(ITEMS, items, ARRAY, items) X(CONTAINS, contains, ARRAY, contains) \
+    X(MIN_PROPERTIES, min_properties, OBJECT, size) X(MAX_PROPERTIES, max_properties, OBJECT, size) X(PROPERTIES, properties, OBJECT, members) \
+    X(DEPENDENT_REQUIRED, dependent_required, OBJECT, dependents) X(DEPENDENT_SCHEMAS, dependent_schemas, OBJECT, dependents) \
+    X(ALL_OF, all_of, ANY, all_of) X(ANY_OF, any_of, ANY, any_of) X(ONE_OF, one_of, ANY, one_of) X(NOT, not, ANY, not) X(IF, if, ANY, branch) \
+    X(REF, ref, ANY, ref) X(DYNAMIC_REF, dynamic_ref, ANY, dynamic_ref) \
+    X(CUSTOM, custom, ANY, callable) \
+    X(UNEVALUATED_ITEMS, unevaluated_items, ARRAY, items) X(UNEVALUATED_PROPERTIES, unevaluated_properties, OBJECT, unevaluated_members)
 
-#define GUILDHALL_OP(constant, name) GUILDHALL_OP_##constant,
+#define GUILDHALL_OP(constant, name, kinds, check) GUILDHALL_OP_##constant,
 typedef enum { GUILDHALL_EACH_OP(GUILDHALL_OP) GUILDHALL_OPS } guildhall_op;
 
 #define GUILDHALL_NO_SCHEMA UINT32_MAX
@@ -136,7 +138,7 @@ typedef struct {
 } guildhall_program;
 
 /* Fills an empty program with what the compiler made: an Array of
- * [location, kinds, type, resource, tracks, [[op, kinds, keyword, operand, argument…], …]] per schema.
+ * [location, kinds, type, resource, tracks, [[op, keyword, operand, argument…], …]] per schema.
  * Raises for anything else; what was taken until then is freed with the program all the same. */
 void guildhall_program_build(guildhall_program *program, VALUE schemas);
 

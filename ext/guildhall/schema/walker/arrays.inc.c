@@ -79,7 +79,7 @@ static long schema_walker_repeated_item(guildhall_walk *walk, node n)
     return -1;
 }
 
-static bool schema_walker_check_unique(const step *s)
+NOT_INLINED bool schema_walker_check_unique(const step *s)
 {
     guildhall_stack_mark mark = guildhall_stack_marked(&s->walk->stack);
     long repeated = schema_walker_repeated_item(s->walk, s->n);
@@ -114,7 +114,7 @@ static bool schema_walker_check_items(const step *s)
     return valid;
 }
 
-static bool schema_walker_check_contains(const step *s)
+NOT_INLINED bool schema_walker_check_contains(const step *s)
 {
     guildhall_walk *walk = s->walk;
     guildhall_walk_mode mode = walk->mode;

@@ -14,6 +14,8 @@ static bool schema_walker_one_of_values(guildhall_walk *walk, node n, const guil
     return guildhall_walk_among(walk, schema_node_value_of(walk, n), values->others);
 }
 
+static bool schema_walker_check_enum(const step *s) { return schema_walker_check(s, schema_walker_one_of_values(s->walk, s->n, s->it->values)); }
+
 static bool schema_walker_equal_nodes(guildhall_walk *walk, node a, node b);
 
 static bool schema_walker_equal_items(guildhall_walk *walk, node a, node b)
