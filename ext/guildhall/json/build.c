@@ -1,6 +1,6 @@
 /* Ruby objects from a tape: a walk along it with a stack of values, whatever the depth. */
 #include <ruby.h>
-#include "build.h"
+#include "codec.h"
 #include "init.h"
 #include "memory/value_stack.h"
 #include "text/ascii.h"

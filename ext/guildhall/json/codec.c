@@ -3,7 +3,6 @@
 #include <ruby/encoding.h>
 #include <ruby/ractor.h>
 #include <stdlib.h>
-#include "build.h"
 #include "codec.h"
 #include "document.h"
 #include "init.h"
@@ -24,18 +23,22 @@ static void json_codec_mark(void *pointer)
 static size_t json_codec_memsize(const void *pointer) { return sizeof(guildhall_json_codec); }
 
 static const rb_data_type_t type = {
-    "Guildhall::JSON",
-    {json_codec_mark, RUBY_TYPED_DEFAULT_FREE, json_codec_memsize},
-    &guildhall_codec_type, 0, GUILDHALL_CODEC_FLAGS};
+    .wrap_struct_name = "Guildhall::JSON",
+    .function = {.dmark = json_codec_mark, .dfree = RUBY_TYPED_DEFAULT_FREE, .dsize = json_codec_memsize},
+    .parent = &guildhall_codec_type,
+    .flags = GUILDHALL_CODEC_FLAGS,
+};
 
-const guildhall_json_codec *guildhall_json_codec_of(VALUE self) { return guildhall_codec_of(self, &type); }
-const guildhall_json_codec *guildhall_json_codec_default(void) { return RTYPEDDATA_GET_DATA(default_codec); }
+const guildhall_json_codec *guildhall_json_codec_of(VALUE self)
+{
+    return RB_TYPE_P(self, T_CLASS) ? RTYPEDDATA_GET_DATA(default_codec) : guildhall_codec_of(self, &type);
+}
 
 const guildhall_decoder *guildhall_json_value_decoder(VALUE task)
 {
     VALUE class = CLASS_OF(default_codec);
     bool own = task == class || (rb_typeddata_is_kind_of(task, &type) && rb_obj_class(task) == class);
-    const guildhall_json_codec *codec = !own ? NULL : task == class ? guildhall_json_codec_default() : guildhall_json_codec_of(task);
+    const guildhall_json_codec *codec = own ? guildhall_json_codec_of(task) : NULL;
     return codec && NIL_P(codec->decimal_receiver) ? &codec->value_decoder : NULL;
 }
 
@@ -151,8 +154,9 @@ static VALUE json_codec_decode_by_document(const guildhall_json_codec *codec, VA
 }
 
 /* No copy of the source is needed: nothing points to it once the value is built, and no other code runs before. */
-static VALUE json_codec_decode_with(const guildhall_json_codec *codec, VALUE source)
+static VALUE json_codec_decode(VALUE self, VALUE source)
 {
+    const guildhall_json_codec *codec = guildhall_json_codec_of(self);
     StringValue(source);
     if (RB_UNLIKELY(RB_ENCODING_GET_INLINED(source) != guildhall_utf8_index)) source = json_codec_in_utf8(source);
     guildhall_json_scratch *scratch = guildhall_json_scratch_current();
@@ -170,10 +174,7 @@ static VALUE json_codec_decode_with(const guildhall_json_codec *codec, VALUE sou
     return value;
 }
 
-static VALUE json_codec_decode(VALUE self, VALUE source) { return json_codec_decode_with(guildhall_json_codec_of(self), source); }
 static VALUE json_codec_document(VALUE self, VALUE source) { return json_codec_document_of(guildhall_json_codec_of(self), source); }
-static VALUE json_codec_default_decode(VALUE self, VALUE source) { return json_codec_decode_with(guildhall_json_codec_default(), source); }
-static VALUE json_codec_default_document(VALUE self, VALUE source) { return json_codec_document_of(guildhall_json_codec_default(), source); }
 
 /* A codec of another class with the same options. */
 static VALUE json_codec_as(VALUE self, VALUE klass)
@@ -199,8 +200,9 @@ static VALUE json_codec_next_text(VALUE self, VALUE source, VALUE from, VALUE la
     return piece.begin == piece.end ? SIZET2NUM(piece.begin) : rb_assoc_new(SIZET2NUM(piece.begin), SIZET2NUM(piece.end));
 }
 
-static void json_codec_define_codec(VALUE json)
+void guildhall_init_json(VALUE guildhall)
 {
+    VALUE json = rb_define_class_under(guildhall, "JSON", rb_cObject);
     rb_define_alloc_func(json, json_codec_allocate);
     rb_define_private_method(json, "configure", json_codec_configure, 3);
     rb_define_private_method(json, "share", guildhall_codec_share, 0);
@@ -209,15 +211,9 @@ static void json_codec_define_codec(VALUE json)
     rb_define_method(json, "decode", json_codec_decode, 1);
     rb_define_method(json, "call", json_codec_decode, 1);
     rb_define_method(json, "document", json_codec_document, 1);
-    rb_define_singleton_method(json, "decode", json_codec_default_decode, 1);
-    rb_define_singleton_method(json, "call", json_codec_default_decode, 1);
-    rb_define_singleton_method(json, "document", json_codec_default_document, 1);
-}
-
-void guildhall_init_json(VALUE guildhall)
-{
-    VALUE json = rb_define_class_under(guildhall, "JSON", rb_cObject);
-    json_codec_define_codec(json);
+    rb_define_singleton_method(json, "decode", json_codec_decode, 1);
+    rb_define_singleton_method(json, "call", json_codec_decode, 1);
+    rb_define_singleton_method(json, "document", json_codec_document, 1);
     VALUE lazy = rb_define_class_under(json, "Lazy", rb_cObject);
     rb_define_alloc_func(lazy, json_codec_allocate);
     rb_undef_method(CLASS_OF(lazy), "new");

@@ -2,7 +2,6 @@
 #include <inttypes.h>
 #include <ruby.h>
 #include <stdio.h>
-#include "build.h"
 #include "document.h"
 #include "document/any.h"
 #include "index.h"

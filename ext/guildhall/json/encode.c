@@ -2,7 +2,6 @@
 #include <ruby.h>
 #include <ruby/encoding.h>
 #include <math.h>
-#include "build.h"
 #include "codec.h"
 #include "document.h"
 #include "document/any.h"
@@ -344,12 +343,16 @@ static void json_encode_own_json(output *out, VALUE object)
     guildhall_byte_buffer_append_string(&out->bytes, text);
 }
 
-/* A BigDecimal, for a codec that reads numbers as such. */
+/* Does the codec read numbers as Kernel's method of this name makes them? */
+static int json_encode_reads_by(const output *out, ID method)
+{
+    return out->codec->decimal_receiver == rb_mKernel && out->codec->decimal_method == method;
+}
+
 static int json_encode_is_decimal(const output *out, VALUE object)
 {
-    const guildhall_json_codec *codec = out->codec;
-    return codec->decimal_receiver == rb_mKernel && codec->decimal_method == rb_intern("BigDecimal") &&
-           !strcmp(rb_obj_classname(object), "BigDecimal") && RTEST(rb_funcall(object, rb_intern("finite?"), 0));
+    return json_encode_reads_by(out, rb_intern("BigDecimal")) && !strcmp(rb_obj_classname(object), "BigDecimal") &&
+           RTEST(rb_funcall(object, rb_intern("finite?"), 0));
 }
 
 /* A codec does not write what it would not read. */
@@ -386,15 +389,9 @@ static void json_encode_decimal(output *out, VALUE decimal)
     guildhall_byte_buffer_append_string(&out->bytes, json_encode_limited(out, text));
 }
 
-/* A Rational, for a codec that reads numbers as such: Ruby writes the digits, or says that they do not end. */
-static int json_encode_is_rational(const output *out, VALUE object)
-{
-    const guildhall_json_codec *codec = out->codec;
-    return RB_TYPE_P(object, T_RATIONAL) && codec->decimal_receiver == rb_mKernel && codec->decimal_method == rb_intern("Rational");
-}
-
 static VALUE json_encode_foreign(void) { return rb_const_get_at(json_class, rb_intern("Foreign")); }
 
+/* Ruby writes the digits, or says that they do not end. */
 static void json_encode_rational(output *out, VALUE rational)
 {
     VALUE text = rb_funcall(json_encode_foreign(), rb_intern("digits"), 1, rational);
@@ -408,9 +405,10 @@ static __attribute__((noinline)) void json_encode_other(output *out, VALUE objec
     if (guildhall_json_document_p(object)) return json_encode_document(out, object);
     if (guildhall_document_p(object)) return json_encode_instead(out, guildhall_document_decoded_value(object));
     if (json_encode_is_decimal(out, object)) return json_encode_decimal(out, object);
-    if (RB_TYPE_P(object, T_RATIONAL) && (json_encode_is_long(out, rb_rational_num(object)) || json_encode_is_long(out, rb_rational_den(object))))
-        json_encode_fail_digits(out);
-    if (json_encode_is_rational(out, object)) return json_encode_rational(out, object);
+    if (RB_TYPE_P(object, T_RATIONAL)) {
+        if (json_encode_is_long(out, rb_rational_num(object)) || json_encode_is_long(out, rb_rational_den(object))) json_encode_fail_digits(out);
+        if (json_encode_reads_by(out, rb_intern("Rational"))) return json_encode_rational(out, object);
+    }
     VALUE made = rb_funcall(json_encode_foreign(), rb_intern("plain"), 1, object);
     if (made == object) json_encode_own_json(out, object);
     else json_encode_instead(out, made);
@@ -442,11 +440,11 @@ static void json_encode_check_length(const output *out)
     json_encode_fail(reason, Qnil);
 }
 
-static VALUE json_encode(const guildhall_json_codec *codec, VALUE value)
+static VALUE json_encode(VALUE self, VALUE value)
 {
     output out;
     guildhall_byte_buffer_init(&out.bytes);
-    out.codec = codec;
+    out.codec = guildhall_json_codec_of(self);
     out.depth = 0;
     out.deep = 0;
     json_encode_value(&out, value);
@@ -455,14 +453,11 @@ static VALUE json_encode(const guildhall_json_codec *codec, VALUE value)
     return guildhall_byte_buffer_finish(&out.bytes, GUILDHALL_TEXT_UNCHECKED);
 }
 
-static VALUE json_encode_codec(VALUE self, VALUE value) { return json_encode(guildhall_json_codec_of(self), value); }
-static VALUE json_encode_default(VALUE self, VALUE value) { return json_encode(guildhall_json_codec_default(), value); }
-
 void guildhall_init_json_encode(VALUE json, VALUE lazy)
 {
     to_json = rb_intern("to_json");
     json_class = json;
-    rb_define_method(json, "encode", json_encode_codec, 1);
-    rb_define_method(lazy, "encode", json_encode_codec, 1);
-    rb_define_singleton_method(json, "encode", json_encode_default, 1);
+    rb_define_method(json, "encode", json_encode, 1);
+    rb_define_method(lazy, "encode", json_encode, 1);
+    rb_define_singleton_method(json, "encode", json_encode, 1);
 }

@@ -266,29 +266,14 @@ INLINED const uint8_t *json_parser_number(text *source, const uint8_t *begin, gu
     return json_parser_number_from(source, begin, begin, node);
 }
 
-static inline int json_parser_starts_with(const uint8_t *at, const uint8_t *end, const char *word, size_t length)
-{
-    return (size_t)(end - at) >= length && !memcmp(at, word, length);
-}
-
-/* A value that begins neither with a bracket, a quote nor a digit. */
+/* A value that begins neither with a bracket, a quote nor a digit, and is none of the three words with a byte after it. */
 static __attribute__((noinline)) const uint8_t *json_parser_odd_value(text *source, const uint8_t *at, guildhall_json_node *node)
 {
-    const uint8_t *end = source->end;
-    switch (*at) {
-    case 't':
-        *node = GUILDHALL_JSON_TRUE;
-        return json_parser_starts_with(at, end, "true", 4) ? at + 4 : json_parser_fail(source, at, GUILDHALL_JSON_UNEXPECTED);
-    case 'f':
-        *node = GUILDHALL_JSON_FALSE;
-        return json_parser_starts_with(at, end, "false", 5) ? at + 5 : json_parser_fail(source, at, GUILDHALL_JSON_UNEXPECTED);
-    case 'n':
-        *node = GUILDHALL_JSON_NULL;
-        return json_parser_starts_with(at, end, "null", 4) ? at + 4 : json_parser_fail(source, at, GUILDHALL_JSON_UNEXPECTED);
-    case 'N': return json_parser_constant(source, at, at, "NaN", node);
-    case 'I': return json_parser_constant(source, at, at, "Infinity", node);
-    default: return json_parser_fail(source, at, GUILDHALL_JSON_UNEXPECTED);
-    }
+    if (*at == 'N' || *at == 'I') return json_parser_constant(source, at, at, *at == 'N' ? "NaN" : "Infinity", node);
+    int whole = source->end - at == 4;
+    *node = *at == 't' ? GUILDHALL_JSON_TRUE : GUILDHALL_JSON_NULL;
+    if (whole && (!memcmp(at, "true", 4) || !memcmp(at, "null", 4))) return at + 4;
+    return json_parser_fail(source, at, GUILDHALL_JSON_UNEXPECTED);
 }
 
 typedef struct {

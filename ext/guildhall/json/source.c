@@ -6,8 +6,7 @@
 #include "scan.h"
 #include "source.h"
 
-/* The position after the string that begins at the quote, or NULL when its end is not there. */
-static const uint8_t *json_source_after_string(const uint8_t *at, const uint8_t *end)
+const uint8_t *guildhall_json_after_string(const uint8_t *at, const uint8_t *end)
 {
     unsigned high = 0;
     for (at++; (at = guildhall_json_scan(at, end, &high)) < end; at++) {
@@ -21,7 +20,7 @@ static const uint8_t *json_source_after_container(const uint8_t *at, const uint8
 {
     for (size_t depth = 0; at < end;) {
         if (*at == '"') {
-            if (!(at = json_source_after_string(at, end))) return NULL;
+            if (!(at = guildhall_json_after_string(at, end))) return NULL;
             continue;
         }
         if (*at == '{' || *at == '[') depth++;
@@ -42,7 +41,7 @@ static const uint8_t *json_source_opening_bracket(const uint8_t *at, const uint8
 {
     for (;;) {
         if (*at == '"') {
-            at = json_source_after_string(at, end);
+            at = guildhall_json_after_string(at, end);
             continue;
         }
         if ((*at == '{' || *at == '[') && !skip--) return at;
@@ -122,7 +121,7 @@ guildhall_json_range guildhall_json_split(const uint8_t *bytes, size_t length, s
     const uint8_t *at = bytes + from, *end = bytes + length, *after;
     while (at < end && json_source_is_space(*at)) at++;
     if (at == end) return (guildhall_json_range){length, length};
-    if (*at == '"') after = json_source_after_string(at, end);
+    if (*at == '"') after = guildhall_json_after_string(at, end);
     else if (*at == '{' || *at == '[') after = json_source_after_container(at, end);
     else if (*at == '}' || *at == ']') after = at + 1; /* not JSON: for the parser to say so */
     else after = json_source_after_word(at, end);

@@ -3,7 +3,6 @@
 #include <ruby.h>
 #include <ruby/encoding.h>
 #include "format.h"
-#include "json/build.h"
 #include "json/document.h"
 #include "walk.h"
 
