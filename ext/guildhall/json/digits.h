@@ -47,6 +47,19 @@ static inline unsigned guildhall_json_add_digits(const uint8_t *at, uint64_t *va
     return count;
 }
 
+static inline int guildhall_json_is_digit(uint8_t byte) { return (uint8_t)(byte - '0') < 10; }
+
+static inline const uint8_t *guildhall_json_skip_digits(const uint8_t *at, const uint8_t *end)
+{
+    while (end - at >= 8) {
+        unsigned count = guildhall_json_leading_digits(guildhall_json_load_digits(at));
+        at += count;
+        if (count < 8) return at;
+    }
+    while (at < end && guildhall_json_is_digit(*at)) at++;
+    return at;
+}
+
 /* How many digits stand at `at` before the first character that is none, and how many characters before the second
  * such character: of those that are looked at together. */
 typedef struct {

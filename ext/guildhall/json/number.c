@@ -19,8 +19,6 @@ typedef struct {
     int negative, exact;
 } decimal;
 
-static inline int json_number_is_digit(uint8_t byte) { return (uint8_t)(byte - '0') < 10; }
-
 static int64_t json_number_read_exponent(const uint8_t *at, const uint8_t *end)
 {
     int negative = *at == '-';
@@ -44,7 +42,7 @@ static inline const uint8_t *json_number_read_digits(const uint8_t *at, const ui
         *used += 8;
         at += 8;
     }
-    for (; at < end && json_number_is_digit(*at); at++) {
+    for (; at < end && guildhall_json_is_digit(*at); at++) {
         if (*used < SIGNIFICANT_DIGITS) {
             number->mantissa = number->mantissa * 10 + (uint64_t)(*at - '0');
             *used += number->mantissa != 0; /* leading zeros do not count */
@@ -192,21 +190,15 @@ double guildhall_json_double(guildhall_json_view view, guildhall_json_node node)
     return number.negative ? -value : value;
 }
 
-static const uint8_t *json_number_skip_digits(const uint8_t *at, const uint8_t *end)
-{
-    while (at < end && json_number_is_digit(*at)) at++;
-    return at;
-}
-
 uint64_t guildhall_json_written_digits(const uint8_t *text, size_t length)
 {
     const uint8_t *end = text + length, *first = text + (length && *text == '-');
-    const uint8_t *at = json_number_skip_digits(first, end);
+    const uint8_t *at = guildhall_json_skip_digits(first, end);
     int64_t whole = at - first, fraction = 0;
     if (whole == 1 && *first == '0') whole = 0; /* 0.1e3 is 100 */
     if (at < end && *at == '.') {
         first = at + 1;
-        at = json_number_skip_digits(first, end);
+        at = guildhall_json_skip_digits(first, end);
         fraction = at - first;
     }
     int64_t shift = at + 1 < end ? json_number_read_exponent(at + 1, end) : 0;

@@ -36,9 +36,7 @@ static const uint8_t *json_parser_fail(text *source, const uint8_t *at, guildhal
     return NULL;
 }
 
-static inline int json_parser_is_digit(uint8_t byte) { return (uint8_t)(byte - '0') < 10; }
-
-static int json_parser_is_hex(uint8_t byte) { return json_parser_is_digit(byte) || ((byte | 32) >= 'a' && (byte | 32) <= 'f'); }
+static int json_parser_is_hex(uint8_t byte) { return guildhall_json_is_digit(byte) || ((byte | 32) >= 'a' && (byte | 32) <= 'f'); }
 
 /* The code unit of the four digits of a \u escape, -1 when they are not four hexadecimal digits. */
 static int32_t json_parser_code_unit(const uint8_t *digits, const uint8_t *end)
@@ -131,17 +129,6 @@ static const uint8_t *json_parser_constant(text *source, const uint8_t *begin, c
     return at;
 }
 
-static inline const uint8_t *json_parser_digits(const uint8_t *at, const uint8_t *end)
-{
-    while (end - at >= 8) {
-        unsigned count = guildhall_json_leading_digits(guildhall_json_load_digits(at));
-        at += count;
-        if (count < 8) return at;
-    }
-    while (at < end && json_parser_is_digit(*at)) at++;
-    return at;
-}
-
 static inline const uint8_t *json_parser_integer_part(const uint8_t *at, const uint8_t *end, uint64_t *value)
 {
     while (end - at >= 8) {
@@ -149,7 +136,7 @@ static inline const uint8_t *json_parser_integer_part(const uint8_t *at, const u
         at += count;
         if (count < 8) return at;
     }
-    while (at < end && json_parser_is_digit(*at)) *value = *value * 10 + (uint64_t)(*at++ - '0');
+    while (at < end && guildhall_json_is_digit(*at)) *value = *value * 10 + (uint64_t)(*at++ - '0');
     return at;
 }
 
@@ -158,14 +145,14 @@ static const uint8_t *json_parser_fraction(text *source, const uint8_t *begin, c
 {
     const uint8_t *end = source->end;
     if (*at == '.') {
-        const uint8_t *after = json_parser_digits(at + 1, end);
+        const uint8_t *after = guildhall_json_skip_digits(at + 1, end);
         if (after == at + 1) return json_parser_fail(source, begin, GUILDHALL_JSON_BAD_NUMBER);
         at = after;
     }
     if (at < end && (*at | 32) == 'e') {
         at++;
         if (at < end && (*at == '+' || *at == '-')) at++;
-        const uint8_t *after = json_parser_digits(at, end);
+        const uint8_t *after = guildhall_json_skip_digits(at, end);
         if (after == at) return json_parser_fail(source, begin, GUILDHALL_JSON_BAD_NUMBER);
         at = after;
     }
@@ -299,7 +286,7 @@ static inline const uint8_t *json_parser_literal(text *source, const uint8_t *at
 /* Any value that is not a string or a container. */
 static inline const uint8_t *json_parser_scalar(text *source, const uint8_t *at, guildhall_json_node *node)
 {
-    if (LIKELY(json_parser_is_digit(*at) || *at == '-')) return json_parser_number(source, at, node);
+    if (LIKELY(guildhall_json_is_digit(*at) || *at == '-')) return json_parser_number(source, at, node);
     return json_parser_literal(source, at, node);
 }
 

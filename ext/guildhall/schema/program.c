@@ -266,18 +266,11 @@ static void schema_program_build_arguments(guildhall_program *program, guildhall
 
 /* ---- all of it */
 
-static VALUE schema_program_array_of(VALUE array, long at_least)
-{
-    Check_Type(array, T_ARRAY);
-    if (RARRAY_LEN(array) < at_least) rb_raise(rb_eArgError, "%ld elements where %ld are needed", RARRAY_LEN(array), at_least);
-    return array;
-}
-
 static void schema_program_build_instruction(guildhall_program *program, guildhall_instruction *instruction, VALUE array)
 {
 #define KINDS(constant, name, kinds, check) GUILDHALL_KIND_##kinds,
     static const uint8_t applies[] = {GUILDHALL_EACH_OP(KINDS)};
-    schema_program_array_of(array, 3);
+    Check_Type(array, T_ARRAY);
     unsigned op = NUM2UINT(rb_ary_entry(array, 0));
     if (op >= GUILDHALL_OPS) rb_raise(rb_eArgError, "no such operation: %u", op);
     instruction->op = op;
@@ -289,26 +282,26 @@ static void schema_program_build_instruction(guildhall_program *program, guildha
 
 static void schema_program_build_schema(guildhall_program *program, guildhall_schema *schema, VALUE array)
 {
-    schema_program_array_of(array, 6);
     schema->location = schema_program_pinned_string(program, rb_ary_entry(array, 0));
     schema->types = NUM2UINT(rb_ary_entry(array, 1));
     schema->type = schema_program_pin(program, rb_ary_entry(array, 2));
     schema->resource = NUM2UINT(rb_ary_entry(array, 3));
     schema->tracks = RTEST(rb_ary_entry(array, 4));
-    VALUE instructions = schema_program_array_of(rb_ary_entry(array, 5), 0);
+    VALUE instructions = rb_ary_entry(array, 5);
     schema->first = program->instruction_count;
-    schema->count = (uint32_t)RARRAY_LEN(instructions);
+    schema->count = (uint32_t)schema_program_length_of(instructions);
     for (uint32_t i = 0; i < schema->count; i++)
         schema_program_build_instruction(program, &program->instructions[program->instruction_count++], rb_ary_entry(instructions, i));
 }
 
 void guildhall_program_build(guildhall_program *program, VALUE schemas)
 {
-    schema_program_array_of(schemas, 1);
-    program->count = (uint32_t)RARRAY_LEN(schemas);
+    program->count = (uint32_t)schema_program_length_of(schemas);
     size_t instructions = 0;
-    for (uint32_t i = 0; i < program->count; i++)
-        instructions += RARRAY_LEN(schema_program_array_of(rb_ary_entry(schema_program_array_of(rb_ary_entry(schemas, i), 6), 5), 0));
+    for (uint32_t i = 0; i < program->count; i++) {
+        Check_Type(rb_ary_entry(schemas, i), T_ARRAY);
+        instructions += schema_program_length_of(rb_ary_entry(rb_ary_entry(schemas, i), 5));
+    }
     program->schemas = schema_program_allocate(program, program->count * sizeof(guildhall_schema));
     program->instructions = schema_program_allocate(program, instructions * sizeof(guildhall_instruction));
     for (uint32_t i = 0; i < program->count; i++) schema_program_build_schema(program, &program->schemas[i], rb_ary_entry(schemas, i));
