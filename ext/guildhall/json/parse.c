@@ -4,7 +4,6 @@
 #include "memory/thread_memory.h"
 #include "parse.h"
 #include "text/simd.h"
-#include "text/utf8.h"
 
 const guildhall_json_rules guildhall_json_strict = {.max_nesting = 100, .max_digits = 10000, .max_decimal_digits = UINT32_MAX, .max_bytes = 64 << 20};
 

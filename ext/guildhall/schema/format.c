@@ -58,7 +58,8 @@ static bool schema_format_time(guildhall_text text)
 {
     const uint8_t *b = text.bytes;
     if (text.length < 9 || b[2] != ':' || b[5] != ':') return false;
-    int hour = schema_format_time_digits(b, 2, 2), minute = schema_format_time_digits(b + 3, 2, 2), second = schema_format_time_digits(b + 6, 2, 2), minutes;
+    int hour = schema_format_time_digits(b, 2, 2), minute = schema_format_time_digits(b + 3, 2, 2), second = schema_format_time_digits(b + 6, 2, 2);
+    int minutes;
     if (hour < 0 || hour > 23 || minute < 0 || minute > 59 || second < 0 || second > 60) return false;
     size_t i = 8;
     if (b[i] == '.') {

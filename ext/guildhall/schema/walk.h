@@ -62,7 +62,7 @@ static inline void guildhall_walk_count_some(guildhall_walk *walk, size_t things
 {
     if (RB_UNLIKELY(things >= a_step)) guildhall_walk_count(walk, things / a_step);
 }
-static inline void guildhall_walk_count_bytes(guildhall_walk *walk, size_t bytes) { guildhall_walk_count_some(walk, bytes, GUILDHALL_WALK_BYTES_A_STEP); }
+static inline void guildhall_walk_count_bytes(guildhall_walk *walk, size_t n) { guildhall_walk_count_some(walk, n, GUILDHALL_WALK_BYTES_A_STEP); }
 static inline void guildhall_walk_count_members(guildhall_walk *walk, size_t n) { guildhall_walk_count_some(walk, n, GUILDHALL_WALK_MEMBERS_A_STEP); }
 static inline void guildhall_walk_count_items(guildhall_walk *walk, size_t n) { guildhall_walk_count_some(walk, n, GUILDHALL_WALK_ITEMS_A_STEP); }
 
