@@ -300,6 +300,7 @@ class JSONTest < GuildhallTest
       assert_includes error.path, "$.a[1]"
     end
     assert_raises(CODEC::ParseError) { codec.decode("{\"\\n\xFF\":2}") }
+    assert_equal 2, assert_raises(CODEC::ParseError) { codec.decode("{\"\xFF\":1,]") }.offset
   end
 
   def test_a_decimal_class_may_decode_and_may_raise

@@ -180,7 +180,7 @@ static void check(const text *given, guildhall_json_rules rules)
     }
     note(guildhall_utf8_classify(given->bytes, given->length));
     for (size_t from = 0;;) {
-        guildhall_json_piece piece = guildhall_json_split(given->bytes, given->length, from, 1);
+        guildhall_json_range piece = guildhall_json_split(given->bytes, given->length, from, 1);
         if (piece.begin == piece.end) break;
         note(from = piece.end);
     }

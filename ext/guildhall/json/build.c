@@ -1,9 +1,9 @@
 /* Ruby objects from a tape: a walk along it with a stack of values, whatever the depth. */
 #include <ruby.h>
-#include "build.h"
+#include "codec.h"
 #include "init.h"
 #include "memory/value_stack.h"
-#include "text/utf8.h"
+#include "text/ascii.h"
 #include "values/caches.h"
 #include "values/frozen.h"
 
@@ -31,26 +31,18 @@ static guildhall_text json_build_text_of(const guildhall_json_codec *codec, int 
     return codec->rules.allow_invalid_utf8 ? GUILDHALL_TEXT_UNCHECKED : GUILDHALL_TEXT_UTF8;
 }
 
-static guildhall_text json_build_written_text(const guildhall_json_codec *codec, const uint8_t *bytes, size_t length)
-{
-    for (size_t i = 0; i < length; i++) {
-        if (bytes[i] & 0x80) return json_build_text_of(codec, 0);
-    }
-    return GUILDHALL_TEXT_ASCII;
-}
-
 static VALUE json_build_escaped_string(const guildhall_json_codec *codec, const uint8_t *source, size_t length)
 {
     uint8_t on_stack[SHORT_TEXT];
     if (length <= sizeof on_stack) {
         size_t size = guildhall_json_unescape(source, length, on_stack);
-        return guildhall_string_new(on_stack, size, json_build_written_text(codec, on_stack, size));
+        return guildhall_string_new(on_stack, size, json_build_text_of(codec, guildhall_ascii(on_stack, size)));
     }
     VALUE string = rb_utf8_str_new(NULL, (long)length);
     uint8_t *written = (uint8_t *)RSTRING_PTR(string);
     size_t size = guildhall_json_unescape(source, length, written);
     rb_str_set_len(string, (long)size);
-    return guildhall_string_finish(string, json_build_written_text(codec, written, size));
+    return guildhall_string_finish(string, json_build_text_of(codec, guildhall_ascii(written, size)));
 }
 
 static inline VALUE json_build_string(const guildhall_json_codec *codec, guildhall_json_view view, guildhall_json_node node)
@@ -69,11 +61,6 @@ static VALUE json_build_decimal(const guildhall_json_codec *codec, guildhall_jso
     return rb_ractor_make_shareable(rb_funcall(codec->decimal_receiver, codec->decimal_method, 1, text));
 }
 
-static VALUE json_build_big_integer(guildhall_json_view view, guildhall_json_node node)
-{
-    return guildhall_integer_from_digits(guildhall_json_source(view, node), guildhall_json_length(node));
-}
-
 VALUE guildhall_json_scalar(const guildhall_json_codec *codec, guildhall_json_view view, guildhall_json_node node)
 {
     switch (guildhall_json_type_of(node)) {
@@ -81,18 +68,13 @@ VALUE guildhall_json_scalar(const guildhall_json_codec *codec, guildhall_json_vi
     case GUILDHALL_JSON_FALSE: return Qfalse;
     case GUILDHALL_JSON_TRUE: return Qtrue;
     case GUILDHALL_JSON_INTEGER: return LONG2FIX(guildhall_json_integer(node));
-    case GUILDHALL_JSON_BIG_INTEGER: return json_build_big_integer(view, node);
+    case GUILDHALL_JSON_BIG_INTEGER: return guildhall_integer_from_digits(guildhall_json_source(view, node), guildhall_json_length(node));
     case GUILDHALL_JSON_FLOAT:
         if (RB_UNLIKELY(!NIL_P(codec->decimal_receiver))) return json_build_decimal(codec, view, node);
         return guildhall_float_new(guildhall_json_double(view, node));
     case GUILDHALL_JSON_CONSTANT: return guildhall_float_new(guildhall_json_double(view, node));
     default: return json_build_string(codec, view, node);
     }
-}
-
-static inline VALUE json_build_plain_key(builder *build, const uint8_t *text, size_t length, guildhall_text kind)
-{
-    return guildhall_key_cached(&build->caches->keys, &build->hint, text, length, kind, build->codec->symbolize_names);
 }
 
 static VALUE json_build_escaped_key(builder *build, guildhall_json_node node)
@@ -106,8 +88,8 @@ static inline VALUE json_build_key_of(builder *build, guildhall_json_node node)
 {
     guildhall_json_type type = guildhall_json_type_of(node);
     if (RB_UNLIKELY(type == GUILDHALL_JSON_ESCAPED)) return json_build_escaped_key(build, node);
-    return json_build_plain_key(build, guildhall_json_source(build->view, node), guildhall_json_length(node),
-                     json_build_text_of(build->codec, type == GUILDHALL_JSON_ASCII));
+    return guildhall_key_cached(&build->caches->keys, &build->hint, guildhall_json_source(build->view, node), guildhall_json_length(node),
+                                json_build_text_of(build->codec, type == GUILDHALL_JSON_ASCII), build->codec->symbolize_names);
 }
 
 VALUE guildhall_json_key(const guildhall_json_codec *codec, guildhall_json_view view, guildhall_json_node node)

@@ -3,7 +3,6 @@
 #include <ruby/encoding.h>
 #include <ruby/ractor.h>
 #include <stdlib.h>
-#include "build.h"
 #include "codec.h"
 #include "document.h"
 #include "init.h"
@@ -23,18 +22,22 @@ static void json_codec_mark(void *pointer)
 static size_t json_codec_memsize(const void *pointer) { return sizeof(guildhall_json_codec); }
 
 static const rb_data_type_t type = {
-    "Guildhall::JSON",
-    {json_codec_mark, RUBY_TYPED_DEFAULT_FREE, json_codec_memsize},
-    &guildhall_codec_type, 0, GUILDHALL_CODEC_FLAGS};
+    .wrap_struct_name = "Guildhall::JSON",
+    .function = {.dmark = json_codec_mark, .dfree = RUBY_TYPED_DEFAULT_FREE, .dsize = json_codec_memsize},
+    .parent = &guildhall_codec_type,
+    .flags = GUILDHALL_CODEC_FLAGS,
+};
 
-const guildhall_json_codec *guildhall_json_codec_of(VALUE self) { return guildhall_codec_of(self, &type); }
-const guildhall_json_codec *guildhall_json_codec_default(void) { return RTYPEDDATA_GET_DATA(default_codec); }
+const guildhall_json_codec *guildhall_json_codec_of(VALUE self)
+{
+    return RB_TYPE_P(self, T_CLASS) ? RTYPEDDATA_GET_DATA(default_codec) : guildhall_codec_of(self, &type);
+}
 
 const guildhall_decoder *guildhall_json_value_decoder(VALUE task)
 {
     VALUE class = CLASS_OF(default_codec);
     bool own = task == class || (rb_typeddata_is_kind_of(task, &type) && rb_obj_class(task) == class);
-    const guildhall_json_codec *codec = !own ? NULL : task == class ? guildhall_json_codec_default() : guildhall_json_codec_of(task);
+    const guildhall_json_codec *codec = own ? guildhall_json_codec_of(task) : NULL;
     return codec && NIL_P(codec->decimal_receiver) ? &codec->value_decoder : NULL;
 }
 
@@ -116,11 +119,11 @@ VALUE guildhall_json_error(const void *codec, guildhall_outcome outcome, const u
     guildhall_json_location location;
     guildhall_json_locate(bytes, length, outcome.error_offset, &location);
     VALUE arguments[] = {
-        json_codec_reason(codec, status), INT2FIX(status), SIZET2NUM(outcome.error_offset), SIZET2NUM(location.line),
+        json_codec_reason(codec, status), SIZET2NUM(outcome.error_offset), SIZET2NUM(location.line),
         SIZET2NUM(location.column), json_codec_text(location.path), json_codec_text(location.excerpt),
     };
     VALUE error_class = rb_const_get_at(CLASS_OF(default_codec), rb_intern("ParseError"));
-    return rb_funcallv(error_class, rb_intern("at"), 7, arguments);
+    return rb_funcallv(error_class, rb_intern("at"), 6, arguments);
 }
 
 static VALUE json_codec_raise_error(const guildhall_json_codec *codec, guildhall_json_outcome outcome, VALUE source)
@@ -150,8 +153,9 @@ static VALUE json_codec_decode_by_document(const guildhall_json_codec *codec, VA
 }
 
 /* No copy of the source is needed: nothing points to it once the value is built, and no other code runs before. */
-static VALUE json_codec_decode_with(const guildhall_json_codec *codec, VALUE source)
+static VALUE json_codec_decode(VALUE self, VALUE source)
 {
+    const guildhall_json_codec *codec = guildhall_json_codec_of(self);
     StringValue(source);
     if (RB_UNLIKELY(RB_ENCODING_GET_INLINED(source) != guildhall_utf8_index)) source = json_codec_in_utf8(source);
     guildhall_json_scratch *scratch = guildhall_json_scratch_current();
@@ -169,10 +173,7 @@ static VALUE json_codec_decode_with(const guildhall_json_codec *codec, VALUE sou
     return value;
 }
 
-static VALUE json_codec_decode(VALUE self, VALUE source) { return json_codec_decode_with(guildhall_json_codec_of(self), source); }
 static VALUE json_codec_document(VALUE self, VALUE source) { return json_codec_document_of(guildhall_json_codec_of(self), source); }
-static VALUE json_codec_default_decode(VALUE self, VALUE source) { return json_codec_decode_with(guildhall_json_codec_default(), source); }
-static VALUE json_codec_default_document(VALUE self, VALUE source) { return json_codec_document_of(guildhall_json_codec_default(), source); }
 
 /* A codec of another class with the same options. */
 static VALUE json_codec_as(VALUE self, VALUE klass)
@@ -193,13 +194,14 @@ static VALUE json_codec_next_text(VALUE self, VALUE source, VALUE from, VALUE la
 {
     const uint8_t *bytes = (const uint8_t *)RSTRING_PTR(source);
     size_t length = (size_t)RSTRING_LEN(source);
-    guildhall_json_piece piece = guildhall_json_split(bytes, length, NUM2SIZET(from), RTEST(last));
+    guildhall_json_range piece = guildhall_json_split(bytes, length, NUM2SIZET(from), RTEST(last));
     if (piece.begin == piece.end && length - piece.begin > guildhall_json_codec_of(self)->rules.max_bytes) piece.end = length;
     return piece.begin == piece.end ? SIZET2NUM(piece.begin) : rb_assoc_new(SIZET2NUM(piece.begin), SIZET2NUM(piece.end));
 }
 
-static void json_codec_define_codec(VALUE json)
+void guildhall_init_json(VALUE guildhall)
 {
+    VALUE json = rb_define_class_under(guildhall, "JSON", rb_cObject);
     rb_define_alloc_func(json, json_codec_allocate);
     rb_define_private_method(json, "configure", json_codec_configure, 3);
     rb_define_private_method(json, "share", guildhall_codec_share, 0);
@@ -208,15 +210,9 @@ static void json_codec_define_codec(VALUE json)
     rb_define_method(json, "decode", json_codec_decode, 1);
     rb_define_method(json, "call", json_codec_decode, 1);
     rb_define_method(json, "document", json_codec_document, 1);
-    rb_define_singleton_method(json, "decode", json_codec_default_decode, 1);
-    rb_define_singleton_method(json, "call", json_codec_default_decode, 1);
-    rb_define_singleton_method(json, "document", json_codec_default_document, 1);
-}
-
-void guildhall_init_json(VALUE guildhall)
-{
-    VALUE json = rb_define_class_under(guildhall, "JSON", rb_cObject);
-    json_codec_define_codec(json);
+    rb_define_singleton_method(json, "decode", json_codec_decode, 1);
+    rb_define_singleton_method(json, "call", json_codec_decode, 1);
+    rb_define_singleton_method(json, "document", json_codec_document, 1);
     VALUE lazy = rb_define_class_under(json, "Lazy", rb_cObject);
     rb_define_alloc_func(lazy, json_codec_allocate);
     rb_undef_method(CLASS_OF(lazy), "new");

@@ -16,11 +16,9 @@ typedef struct {
     guildhall_decoder value_decoder; /* of the whole value */
 } guildhall_json_codec;
 
-/* The struct of a Guildhall::JSON or Guildhall::JSON::Lazy. Its address does not change while the codec lives. */
+/* The struct of a Guildhall::JSON or Guildhall::JSON::Lazy; of a class that with the default options. Its address does not change while the
+ * codec lives. */
 const guildhall_json_codec *guildhall_json_codec_of(VALUE codec);
-
-/* The codec behind Guildhall::JSON.decode and .document. */
-const guildhall_json_codec *guildhall_json_codec_default(void);
 
 /* The native decoder of whole values, of JSON itself or a codec of that class; NULL: it is none, or needs Ruby code for its values. */
 const guildhall_decoder *guildhall_json_value_decoder(VALUE task);
@@ -30,6 +28,14 @@ VALUE guildhall_json_error(const void *codec, guildhall_outcome outcome, const u
 
 /* A text's bytes as a frozen, shareable String; what was not frozen is copied. Other encodings become UTF-8. */
 VALUE guildhall_json_bytes(VALUE source);
+
+/* The value at `index` with everything in it, frozen and shareable; the same for what is no container. Run Ruby code only where the codec has a
+ * decimal_class. */
+VALUE guildhall_json_build(const guildhall_json_codec *codec, guildhall_json_view view, uint32_t index);
+VALUE guildhall_json_scalar(const guildhall_json_codec *codec, guildhall_json_view view, guildhall_json_node node);
+
+/* A key as the codec wants it: an interned String or a Symbol. */
+VALUE guildhall_json_key(const guildhall_json_codec *codec, guildhall_json_view view, guildhall_json_node node);
 
 void guildhall_init_json_build(void);
 void guildhall_init_json_encode(VALUE json, VALUE lazy);

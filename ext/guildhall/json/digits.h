@@ -6,9 +6,6 @@
 #include <string.h>
 #include "scan.h"
 
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-#define GUILDHALL_JSON_BY_WORDS 1
-
 /* A bit for each of eight characters (with '0' taken off) that is no digit, the topmost of its byte. After the first,
  * bits are exact up to the first character above 0x89 (with '0' taken off). */
 static inline uint64_t guildhall_json_others(uint64_t word)
@@ -39,6 +36,30 @@ static inline uint64_t guildhall_json_load_digits(const uint8_t *at)
 }
 #endif
 
+/* Adds the digits at the beginning of eight bytes to *value (which overflows quietly when there are too many); returns how many. A jump for
+ * each digit would be one that the processor cannot foresee. */
+static inline unsigned guildhall_json_add_digits(const uint8_t *at, uint64_t *value)
+{
+    static const uint64_t powers[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
+    uint64_t word = guildhall_json_load_digits(at);
+    unsigned count = guildhall_json_leading_digits(word), half = 32 - 4 * count; /* no shift by 64 */
+    *value = *value * powers[count] + guildhall_json_eight_digits(word << half << half);
+    return count;
+}
+
+static inline int guildhall_json_is_digit(uint8_t byte) { return (uint8_t)(byte - '0') < 10; }
+
+static inline const uint8_t *guildhall_json_skip_digits(const uint8_t *at, const uint8_t *end)
+{
+    while (end - at >= 8) {
+        unsigned count = guildhall_json_leading_digits(guildhall_json_load_digits(at));
+        at += count;
+        if (count < 8) return at;
+    }
+    while (at < end && guildhall_json_is_digit(*at)) at++;
+    return at;
+}
+
 /* How many digits stand at `at` before the first character that is none, and how many characters before the second
  * such character: of those that are looked at together. */
 typedef struct {
@@ -62,4 +83,3 @@ static inline guildhall_json_digit_ends guildhall_json_ends_of_digits(const uint
 }
 #endif
 
-#endif

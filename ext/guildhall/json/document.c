@@ -2,7 +2,6 @@
 #include <inttypes.h>
 #include <ruby.h>
 #include <stdio.h>
-#include "build.h"
 #include "document.h"
 #include "document/any.h"
 #include "index.h"
@@ -126,70 +125,48 @@ static VALUE json_document_source(VALUE self)
     return made;
 }
 
-/* JSON text from a tape, without what is not on it; strings and numbers as they were written. A walk with a list of the open containers,
- * whatever the depth. */
 typedef struct {
     uint32_t end, object, written; /* the index after it; 0 or 1; how many keys, values or elements */
 } opened;
 
-typedef struct {
-    guildhall_json_view view;
-    guildhall_byte_buffer bytes, open; /* open: containers */
-} writing;
-
-static inline int json_document_write_inside(const writing *out) { return guildhall_byte_buffer_length(&out->open) != 0; }
-static inline opened *json_document_write_innermost(const writing *out) { return (opened *)(void *)out->open.at - 1; }
-static inline void json_document_write_append(writing *out, const char *byte) { guildhall_byte_buffer_append(&out->bytes, byte, 1); }
-
-static void json_document_write_separate(writing *out)
-{
-    opened *around = json_document_write_innermost(out);
-    if (around->written) json_document_write_append(out, around->object && around->written % 2 ? ":" : ",");
-    around->written++;
-}
-
-static void json_document_write_open(writing *out, guildhall_json_node node)
-{
-    opened container = {guildhall_json_offset(node), guildhall_json_type_of(node) == GUILDHALL_JSON_OBJECT, 0};
-    json_document_write_append(out, container.object ? "{" : "[");
-    guildhall_byte_buffer_append(&out->open, &container, sizeof container);
-}
-
-static void json_document_write_close(writing *out)
-{
-    json_document_write_append(out, json_document_write_innermost(out)->object ? "}" : "]");
-    out->open.at -= sizeof(opened);
-}
-
-static void json_document_write_scalar(writing *out, guildhall_json_node node)
+static void json_document_write_scalar(guildhall_byte_buffer *out, guildhall_json_view view, guildhall_json_node node)
 {
     char digits[24];
     int string = guildhall_json_is_string(node);
     switch (guildhall_json_type_of(node)) {
-    case GUILDHALL_JSON_NULL: return guildhall_byte_buffer_append(&out->bytes, "null", 4);
-    case GUILDHALL_JSON_FALSE: return guildhall_byte_buffer_append(&out->bytes, "false", 5);
-    case GUILDHALL_JSON_TRUE: return guildhall_byte_buffer_append(&out->bytes, "true", 4);
+    case GUILDHALL_JSON_NULL: return guildhall_byte_buffer_append(out, "null", 4);
+    case GUILDHALL_JSON_FALSE: return guildhall_byte_buffer_append(out, "false", 5);
+    case GUILDHALL_JSON_TRUE: return guildhall_byte_buffer_append(out, "true", 4);
     case GUILDHALL_JSON_INTEGER:
-        return guildhall_byte_buffer_append(&out->bytes, digits,
-                                            (size_t)snprintf(digits, sizeof digits, "%" PRId64, guildhall_json_integer(node)));
+        return guildhall_byte_buffer_append(out, digits, (size_t)snprintf(digits, sizeof digits, "%" PRId64, guildhall_json_integer(node)));
     default: /* with the quotes of a string */
-        guildhall_byte_buffer_append(&out->bytes, guildhall_json_source(out->view, node) - string, guildhall_json_length(node) + 2u * (unsigned)string);
+        guildhall_byte_buffer_append(out, guildhall_json_source(view, node) - string, guildhall_json_length(node) + 2u * (unsigned)string);
     }
 }
 
+/* JSON text from a tape, without what is not on it; strings and numbers as they were written. A list of the open containers, not a
+ * recursion, whatever the depth. */
 static VALUE json_document_write(guildhall_json_view view, uint32_t index)
 {
-    writing out = {.view = view};
-    guildhall_byte_buffer_init(&out.bytes);
-    guildhall_byte_buffer_init(&out.open);
-    do {
+    guildhall_byte_buffer out;
+    guildhall_byte_buffer_init(&out);
+    VALUE room = 0;
+    uint32_t end = guildhall_json_next(view.nodes, index), depth = 0;
+    opened *open = ALLOCV_N(opened, room, end - index);
+    while (index < end) {
         guildhall_json_node node = view.nodes[index++];
-        if (json_document_write_inside(&out)) json_document_write_separate(&out);
-        if (guildhall_json_is_container(node)) json_document_write_open(&out, node);
-        else json_document_write_scalar(&out, node);
-        while (json_document_write_inside(&out) && json_document_write_innermost(&out)->end == index) json_document_write_close(&out);
-    } while (json_document_write_inside(&out));
-    return guildhall_byte_buffer_finish(&out.bytes, GUILDHALL_TEXT_UNCHECKED);
+        opened *around = depth ? &open[depth - 1] : NULL;
+        if (around && around->written) guildhall_byte_buffer_append(&out, around->object && around->written % 2 ? ":" : ",", 1);
+        if (around) around->written++;
+        if (guildhall_json_is_container(node)) {
+            opened *inner = &open[depth++];
+            *inner = (opened){guildhall_json_offset(node), guildhall_json_type_of(node) == GUILDHALL_JSON_OBJECT, 0};
+            guildhall_byte_buffer_append(&out, inner->object ? "{" : "[", 1);
+        } else json_document_write_scalar(&out, view, node);
+        for (; depth && open[depth - 1].end == index; depth--) guildhall_byte_buffer_append(&out, open[depth - 1].object ? "}" : "]", 1);
+    }
+    ALLOCV_END(room);
+    return guildhall_byte_buffer_finish(&out, GUILDHALL_TEXT_UNCHECKED);
 }
 
 /* A Document of the same contents with a text of its own. */

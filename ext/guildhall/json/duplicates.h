@@ -44,9 +44,8 @@ static inline uint64_t guildhall_json_fingerprint_of_list(uint64_t list, uint64_
 }
 
 /* The index of the first key that occurred before in the closed object at `object`; 0 when keys are unique, UINT32_MAX
- * when there is no memory. Linear in the number of keys. text_end: of the source. */
-uint32_t guildhall_json_duplicate(guildhall_json_view view, uint32_t object, const uint8_t *text_end,
-                                  guildhall_json_scratch *scratch);
+ * when there is no memory. Linear in the number of keys. */
+uint32_t guildhall_json_duplicate(guildhall_json_view view, uint32_t object, guildhall_json_scratch *scratch);
 
 /* Leaves one pair a key in every object that is marked GUILDHALL_JSON_REPEATED: at the place of the first, with the value of the
  * last. The tape is `count` nodes long; returns its new length, 0 when there is no memory. Linear in the length of the tape. */

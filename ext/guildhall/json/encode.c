@@ -2,10 +2,10 @@
 #include <ruby.h>
 #include <ruby/encoding.h>
 #include <math.h>
-#include "build.h"
 #include "codec.h"
 #include "document.h"
 #include "document/any.h"
+#include "document/key_kinds.h"
 #include "memory/byte_buffer.h"
 #include "memory/stack_check.h"
 #include "scan.h"
@@ -76,21 +76,13 @@ static __attribute__((noinline)) void json_encode_with_escapes(output *out, cons
 /* ---- copies a text that needs no escapes, and finds out on the way whether it does: most texts are short, and to look and to copy apart
  * costs them twice */
 
-/* Does one of eight bytes need an escape? A borrow can only mark more bytes where one is marked rightly. */
-static inline int json_encode_word_escapes(uint64_t word)
-{
-    const uint64_t ones = 0x0101010101010101ull, tops = 0x8080808080808080ull;
-    uint64_t quote = word ^ ones * '"', backslash = word ^ ones * '\\';
-    return ((((quote - ones) & ~quote) | ((backslash - ones) & ~backslash) | ((word - ones * 0x20) & ~word)) & tops) != 0;
-}
-
 /* Copies eight bytes; 0 when one of them needs an escape. */
 static inline int json_encode_copy_8(char *to, const uint8_t *from)
 {
     uint64_t word;
     memcpy(&word, from, 8);
     memcpy(to, &word, 8);
-    return !json_encode_word_escapes(word);
+    return !guildhall_json_stops8(word);
 }
 
 /* Sixteen of them. */
@@ -99,14 +91,11 @@ static inline int json_encode_copy_16(char *to, const uint8_t *from)
 #if defined(GUILDHALL_JSON_SSE2)
     __m128i block = _mm_loadu_si128((const __m128i *)from);
     _mm_storeu_si128((__m128i *)to, block);
-    __m128i stops = _mm_or_si128(_mm_cmpeq_epi8(block, _mm_set1_epi8('"')), _mm_cmpeq_epi8(block, _mm_set1_epi8('\\')));
-    stops = _mm_or_si128(stops, _mm_cmpeq_epi8(_mm_min_epu8(block, _mm_set1_epi8(0x1f)), block)); /* byte <= 0x1f */
-    return !_mm_movemask_epi8(stops);
+    return !guildhall_json_stops16(block);
 #elif defined(GUILDHALL_JSON_NEON)
     uint8x16_t block = vld1q_u8(from);
     vst1q_u8((uint8_t *)to, block);
-    uint8x16_t stops = vorrq_u8(vceqq_u8(block, vdupq_n_u8('"')), vceqq_u8(block, vdupq_n_u8('\\')));
-    return !vmaxvq_u8(vorrq_u8(stops, vcltq_u8(block, vdupq_n_u8(0x20))));
+    return !vmaxvq_u8(guildhall_json_stops16(block));
 #else
     return json_encode_copy_8(to, from) & json_encode_copy_8(to + 8, from + 8);
 #endif
@@ -117,7 +106,7 @@ static inline int json_encode_copy_short(char *to, const uint8_t *from, size_t l
     guildhall_ends ends = guildhall_ends_of(from, length);
     guildhall_ends_copy(to, ends, length);
     uint64_t spaces = length >= 4 ? 0 : length ? 0x2020202020000000ull : 0x2020202020202020ull; /* need no escape */
-    return !json_encode_word_escapes(ends.head | ends.tail << 32 | spaces);
+    return !guildhall_json_stops8(ends.head | ends.tail << 32 | spaces);
 }
 
 /* 0 when something needs an escape: what has been copied by then is of no use. What does not fill a block is copied
@@ -234,9 +223,6 @@ static void json_encode_array(output *out, VALUE array)
     out->depth--;
 }
 
-/* Which kinds of keys a Hash has: keys of one kind are different texts, of several kinds perhaps not. */
-enum { STRING_KEY = 1, SYMBOL_KEY = 2, OTHER_KEY = 4 };
-
 typedef struct {
     output *out;
     int kinds, first;
@@ -246,12 +232,12 @@ typedef struct {
 static VALUE json_encode_key_text(VALUE key, int *kind)
 {
     VALUE text = key;
-    *kind = OTHER_KEY;
-    if (RB_LIKELY(RB_TYPE_P(key, T_STRING))) *kind = STRING_KEY;
-    else if (RB_SYMBOL_P(key)) *kind = SYMBOL_KEY, text = rb_sym2str(key);
+    *kind = GUILDHALL_CONVERTED_KEY;
+    if (RB_LIKELY(RB_TYPE_P(key, T_STRING))) *kind = GUILDHALL_STRING_KEY;
+    else if (RB_SYMBOL_P(key)) *kind = GUILDHALL_SYMBOL_KEY, text = rb_sym2str(key);
     else return rb_obj_as_string(key);
     int index = RB_ENCODING_GET_INLINED(text);
-    if (RB_UNLIKELY(index != guildhall_utf8_index && index != guildhall_ascii_index)) *kind = OTHER_KEY;
+    if (RB_UNLIKELY(index != guildhall_utf8_index && index != guildhall_ascii_index)) *kind = GUILDHALL_CONVERTED_KEY;
     return text;
 }
 
@@ -283,7 +269,7 @@ static void json_encode_hash(output *out, VALUE hash)
     rb_hash_foreach(hash, json_encode_pair, (VALUE)&walk);
     json_encode_append_byte(out, '}');
     out->depth--;
-    if (walk.kinds & (walk.kinds - 1) || walk.kinds == OTHER_KEY) {
+    if (guildhall_keys_may_collide(walk.kinds)) {
         VALUE texts = rb_hash_new();
         rb_hash_foreach(hash, json_encode_collect_text, texts);
         if (RHASH_SIZE(texts) != RHASH_SIZE(hash) && !out->codec->rules.allow_duplicate_key) {
@@ -357,12 +343,16 @@ static void json_encode_own_json(output *out, VALUE object)
     guildhall_byte_buffer_append_string(&out->bytes, text);
 }
 
-/* A BigDecimal, for a codec that reads numbers as such. */
+/* Does the codec read numbers as Kernel's method of this name makes them? */
+static int json_encode_reads_by(const output *out, ID method)
+{
+    return out->codec->decimal_receiver == rb_mKernel && out->codec->decimal_method == method;
+}
+
 static int json_encode_is_decimal(const output *out, VALUE object)
 {
-    const guildhall_json_codec *codec = out->codec;
-    return codec->decimal_receiver == rb_mKernel && codec->decimal_method == rb_intern("BigDecimal") &&
-           !strcmp(rb_obj_classname(object), "BigDecimal") && RTEST(rb_funcall(object, rb_intern("finite?"), 0));
+    return json_encode_reads_by(out, rb_intern("BigDecimal")) && !strcmp(rb_obj_classname(object), "BigDecimal") &&
+           RTEST(rb_funcall(object, rb_intern("finite?"), 0));
 }
 
 /* A codec does not write what it would not read. */
@@ -399,15 +389,9 @@ static void json_encode_decimal(output *out, VALUE decimal)
     guildhall_byte_buffer_append_string(&out->bytes, json_encode_limited(out, text));
 }
 
-/* A Rational, for a codec that reads numbers as such: Ruby writes the digits, or says that they do not end. */
-static int json_encode_is_rational(const output *out, VALUE object)
-{
-    const guildhall_json_codec *codec = out->codec;
-    return RB_TYPE_P(object, T_RATIONAL) && codec->decimal_receiver == rb_mKernel && codec->decimal_method == rb_intern("Rational");
-}
-
 static VALUE json_encode_foreign(void) { return rb_const_get_at(json_class, rb_intern("Foreign")); }
 
+/* Ruby writes the digits, or says that they do not end. */
 static void json_encode_rational(output *out, VALUE rational)
 {
     VALUE text = rb_funcall(json_encode_foreign(), rb_intern("digits"), 1, rational);
@@ -421,9 +405,10 @@ static __attribute__((noinline)) void json_encode_other(output *out, VALUE objec
     if (guildhall_json_document_p(object)) return json_encode_document(out, object);
     if (guildhall_document_p(object)) return json_encode_instead(out, guildhall_document_decoded_value(object));
     if (json_encode_is_decimal(out, object)) return json_encode_decimal(out, object);
-    if (RB_TYPE_P(object, T_RATIONAL) && (json_encode_is_long(out, rb_rational_num(object)) || json_encode_is_long(out, rb_rational_den(object))))
-        json_encode_fail_digits(out);
-    if (json_encode_is_rational(out, object)) return json_encode_rational(out, object);
+    if (RB_TYPE_P(object, T_RATIONAL)) {
+        if (json_encode_is_long(out, rb_rational_num(object)) || json_encode_is_long(out, rb_rational_den(object))) json_encode_fail_digits(out);
+        if (json_encode_reads_by(out, rb_intern("Rational"))) return json_encode_rational(out, object);
+    }
     VALUE made = rb_funcall(json_encode_foreign(), rb_intern("plain"), 1, object);
     if (made == object) json_encode_own_json(out, object);
     else json_encode_instead(out, made);
@@ -455,11 +440,11 @@ static void json_encode_check_length(const output *out)
     json_encode_fail(reason, Qnil);
 }
 
-static VALUE json_encode(const guildhall_json_codec *codec, VALUE value)
+static VALUE json_encode(VALUE self, VALUE value)
 {
     output out;
     guildhall_byte_buffer_init(&out.bytes);
-    out.codec = codec;
+    out.codec = guildhall_json_codec_of(self);
     out.depth = 0;
     out.deep = 0;
     json_encode_value(&out, value);
@@ -468,14 +453,11 @@ static VALUE json_encode(const guildhall_json_codec *codec, VALUE value)
     return guildhall_byte_buffer_finish(&out.bytes, GUILDHALL_TEXT_UNCHECKED);
 }
 
-static VALUE json_encode_codec(VALUE self, VALUE value) { return json_encode(guildhall_json_codec_of(self), value); }
-static VALUE json_encode_default(VALUE self, VALUE value) { return json_encode(guildhall_json_codec_default(), value); }
-
 void guildhall_init_json_encode(VALUE json, VALUE lazy)
 {
     to_json = rb_intern("to_json");
     json_class = json;
-    rb_define_method(json, "encode", json_encode_codec, 1);
-    rb_define_method(lazy, "encode", json_encode_codec, 1);
-    rb_define_singleton_method(json, "encode", json_encode_default, 1);
+    rb_define_method(json, "encode", json_encode, 1);
+    rb_define_method(lazy, "encode", json_encode, 1);
+    rb_define_singleton_method(json, "encode", json_encode, 1);
 }

@@ -3,23 +3,13 @@
 #include "index.h"
 
 #define STRIDE 16
-#define LONGEST_ON_STACK 256
 
 /* What keys are read with: those with escapes need room to be written out in. */
 typedef struct {
     guildhall_json_view view;
+    uint32_t object;
     uint8_t *room; /* NULL: none was needed yet */
-    uint8_t short_room[LONGEST_ON_STACK];
 } reader;
-
-/* NULL when memory is short. */
-static uint8_t *json_index_room(reader *r, size_t length)
-{
-    if (length <= sizeof r->short_room) return r->short_room;
-    uint8_t *room = realloc(r->room, length);
-    if (room) r->room = room;
-    return room;
-}
 
 static guildhall_key json_index_key(const void *payload, uint32_t place)
 {
@@ -28,28 +18,23 @@ static guildhall_key json_index_key(const void *payload, uint32_t place)
     const uint8_t *text = guildhall_json_source(r->view, node);
     size_t length = guildhall_json_length(node);
     if (guildhall_json_type_of(node) != GUILDHALL_JSON_ESCAPED) return (guildhall_key){text, length, 0};
-    uint8_t *room = json_index_room(r, length);
+    uint8_t *room = realloc(r->room, length);
     if (!room) return (guildhall_key){NULL, 0, 0}; /* a number: no key of an object */
+    r->room = room;
     return (guildhall_key){room, guildhall_json_unescape(text, length, room), 0};
 }
 
-typedef struct {
-    reader reader; /* first: it is what keys are read with again */
-    uint32_t object;
-} filled;
-
 static int json_index_fill(guildhall_key_index *made, const void *payload)
 {
-    reader *r = (reader *)payload;
-    uint32_t object = ((const filled *)payload)->object, end = guildhall_json_offset(r->view.nodes[object]);
-    for (uint32_t key = object + 1; key < end; key = guildhall_json_next(r->view.nodes, key + 1)) {
-        reader other = {.view = r->view}; /* what is compared with a key must not be written over it */
+    reader *r = (reader *)payload, other = {.view = r->view}; /* what is compared with a key must not be written over it */
+    uint32_t end = guildhall_json_offset(r->view.nodes[r->object]), key = r->object + 1;
+    for (; key < end; key = guildhall_json_next(r->view.nodes, key + 1)) {
         guildhall_key put = json_index_key(r, key);
-        if (!put.bytes) return 0;
+        if (!put.bytes) break;
         guildhall_key_index_put(made, put, key, json_index_key, &other);
-        free(other.room);
     }
-    return 1;
+    free(other.room);
+    return key >= end;
 }
 
 uint32_t guildhall_json_member(guildhall_json_view view, guildhall_key_indexes *indexes, uint32_t object, const uint8_t *key,
@@ -57,10 +42,10 @@ uint32_t guildhall_json_member(guildhall_json_view view, guildhall_key_indexes *
 {
     uint32_t count = guildhall_json_length(view.nodes[object]);
     if (count <= GUILDHALL_JSON_SMALL) return guildhall_json_find(view, object, key, length);
-    filled f = {.reader = {.view = view}, .object = object};
-    guildhall_key_index *index = guildhall_key_indexes_of(indexes, object, count, json_index_fill, json_index_key, &f);
-    uint32_t place = index ? guildhall_key_index_get(index, (guildhall_key){key, length, 0}, json_index_key, &f) : 0;
-    free(f.reader.room);
+    reader r = {.view = view, .object = object};
+    guildhall_key_index *index = guildhall_key_indexes_of(indexes, object, count, json_index_fill, json_index_key, &r);
+    uint32_t place = index ? guildhall_key_index_get(index, (guildhall_key){key, length, 0}, json_index_key, &r) : 0;
+    free(r.room);
     if (!index) return guildhall_json_find(view, object, key, length);
     return place ? place + 1 : 0;
 }

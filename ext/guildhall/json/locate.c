@@ -4,6 +4,7 @@
 #include <string.h>
 #include "document/path.h"
 #include "locate.h"
+#include "source.h"
 
 /* An open container, and which of its children the walk is at. */
 typedef struct {
@@ -31,15 +32,6 @@ static int json_locate_open_container(walk *path, int object)
     return 1;
 }
 
-/* The closing quote of the string that begins here, or `end`. */
-static const uint8_t *json_locate_closing_quote(const uint8_t *at, const uint8_t *end)
-{
-    for (; at < end && *at != '"'; at++) {
-        if (*at == '\\' && end - at > 1) at++;
-    }
-    return at < end ? at : end;
-}
-
 /* Follows the text up to `error`; the steps are then the containers that are open there. */
 static void json_locate_follow(walk *path, const uint8_t *at, const uint8_t *error, const uint8_t *end)
 {
@@ -47,7 +39,7 @@ static void json_locate_follow(walk *path, const uint8_t *at, const uint8_t *err
     for (; at < end && at <= error; at++) {
         step *inner = path->depth ? &path->steps[path->depth - 1] : NULL;
         if (*at == '"') {
-            const uint8_t *quote = json_locate_closing_quote(at + 1, end);
+            const uint8_t *after = guildhall_json_after_string(at, end), *quote = after ? after - 1 : end;
             if (key_next && inner) {
                 inner->key = at + 1;
                 inner->key_length = (size_t)(quote - at - 1);

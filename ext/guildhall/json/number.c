@@ -1,7 +1,9 @@
 /* Decimal to double, correctly rounded: Clinger's exact cases, then the algorithm of Eisel and Lemire ("Number parsing
- * at a gigabyte per second", 2021), then, for the rare long number that is near the middle of two doubles, big
- * integers. Never depends on the locale. */
+ * at a gigabyte per second", 2021), then, for the rare long number that is near the middle of two doubles, the C library's.
+ * Never depends on the locale. */
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include "digits.h"
 #include "parse.h"
 #include "powers_of_five.h"
@@ -17,8 +19,6 @@ typedef struct {
     int negative, exact;
 } decimal;
 
-static inline int json_number_is_digit(uint8_t byte) { return (uint8_t)(byte - '0') < 10; }
-
 static int64_t json_number_read_exponent(const uint8_t *at, const uint8_t *end)
 {
     int negative = *at == '-';
@@ -33,20 +33,16 @@ static int64_t json_number_read_exponent(const uint8_t *at, const uint8_t *end)
 /* Adds a run of digits to the mantissa, as far as it has room; digits of the fraction lower the exponent. */
 static inline const uint8_t *json_number_read_digits(const uint8_t *at, const uint8_t *end, decimal *number, int *used, int fraction)
 {
-#ifdef GUILDHALL_JSON_BY_WORDS
     /* Eight at once, as long as all of them count and there is room. */
     while (end - at >= 8 && *used <= SIGNIFICANT_DIGITS - 8 && (number->mantissa || *at != '0')) {
-        uint64_t word;
-        memcpy(&word, at, 8);
-        word ^= 0x3030303030303030ull;
+        uint64_t word = guildhall_json_load_digits(at);
         if (guildhall_json_leading_digits(word) < 8) break;
         number->mantissa = number->mantissa * 100000000 + guildhall_json_eight_digits(word);
         number->exponent -= fraction * 8;
         *used += 8;
         at += 8;
     }
-#endif
-    for (; at < end && json_number_is_digit(*at); at++) {
+    for (; at < end && guildhall_json_is_digit(*at); at++) {
         if (*used < SIGNIFICANT_DIGITS) {
             number->mantissa = number->mantissa * 10 + (uint64_t)(*at - '0');
             *used += number->mantissa != 0; /* leading zeros do not count */
@@ -70,18 +66,7 @@ static decimal json_number_read_decimal(const uint8_t *at, size_t length)
     return number;
 }
 
-#ifdef GUILDHALL_JSON_BY_WORDS
 #define ROOM 33 /* bytes that may be read from a number's beginning on */
-
-/* Adds the digits at the beginning of eight bytes to the mantissa; returns how many. */
-static inline unsigned json_number_add_digits(const uint8_t *at, uint64_t *mantissa)
-{
-    static const uint64_t powers[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
-    uint64_t word = guildhall_json_load_digits(at);
-    unsigned count = guildhall_json_leading_digits(word), half = 32 - 4 * count; /* no shift by 64 */
-    *mantissa = *mantissa * powers[count] + guildhall_json_eight_digits(word << half << half);
-    return count;
-}
 
 /* What most decimals are, up to seven digits, a point, as many more as fit, and no exponent, is read without a jump for
  * each digit, which the processor could not foresee. 0 when the number is not like that. */
@@ -89,19 +74,18 @@ static inline int json_number_read_plain(const uint8_t *at, const uint8_t *end, 
 {
     number->negative = *at == '-';
     at += number->negative;
-    unsigned whole = json_number_add_digits(at, &number->mantissa);
+    unsigned whole = guildhall_json_add_digits(at, &number->mantissa);
     if (whole == 8 || at[whole] != '.') return 0;
     int used = (int)whole - (*at == '0');
     at += whole + 1;
     unsigned count, fraction = 0;
     do {
-        count = json_number_add_digits(at + fraction, &number->mantissa);
+        count = guildhall_json_add_digits(at + fraction, &number->mantissa);
         fraction += count;
     } while (count == 8 && fraction < 24);
     number->exponent = -(int64_t)fraction;
     return at + fraction == end && used + (int)fraction <= SIGNIFICANT_DIGITS;
 }
-#endif
 
 static inline double json_number_assemble(uint64_t mantissa, int32_t exponent)
 {
@@ -145,104 +129,33 @@ static double json_number_eisel_lemire(uint64_t mantissa, int64_t exponent)
     return json_number_assemble(rounded & ~((uint64_t)1 << MANTISSA_BITS), binary);
 }
 
-#define LIMBS 96
 #define DIGITS 770 /* more cannot change which side of a middle a number lies on, but for being more than nothing */
 
-typedef struct {
-    uint64_t limbs[LIMBS]; /* lowest first */
-    int used;
-} big;
-
-static void json_number_big_multiply_add(big *number, uint64_t factor, uint64_t carry)
+/* By the C library, which gets the digits as a whole number: a point is what depends on the locale. */
+static double json_number_by_library(const uint8_t *at, const uint8_t *end)
 {
-    for (int i = 0; i < number->used; i++) {
-        unsigned __int128 product = (unsigned __int128)number->limbs[i] * factor + carry;
-        number->limbs[i] = (uint64_t)product;
-        carry = (uint64_t)(product >> 64);
-    }
-    if (carry && number->used < LIMBS) number->limbs[number->used++] = carry;
-}
-
-static void json_number_big_times_power_of_five(big *number, int64_t exponent)
-{
-    const uint64_t five27 = 7450580596923828125ull; /* the largest power of five in 64 bits */
-    for (; exponent >= 27; exponent -= 27) json_number_big_multiply_add(number, five27, 0);
-    uint64_t rest = 1;
-    for (; exponent > 0; exponent--) rest *= 5;
-    json_number_big_multiply_add(number, rest, 0);
-}
-
-static void json_number_big_shift_left(big *number, int64_t bits)
-{
-    int whole = (int)(bits / 64);
-    if (bits % 64) json_number_big_multiply_add(number, (uint64_t)1 << bits % 64, 0);
-    if (!whole || number->used + whole > LIMBS) return;
-    memmove(number->limbs + whole, number->limbs, (size_t)number->used * sizeof(uint64_t));
-    memset(number->limbs, 0, (size_t)whole * sizeof(uint64_t));
-    number->used += whole;
-}
-
-static int json_number_big_compare(const big *left, const big *right)
-{
-    if (left->used != right->used) return left->used < right->used ? -1 : 1;
-    for (int i = left->used - 1; i >= 0; i--) {
-        if (left->limbs[i] != right->limbs[i]) return left->limbs[i] < right->limbs[i] ? -1 : 1;
-    }
-    return 0;
-}
-
-/* The significant digits as an integer; returns the power of ten to multiply it with. */
-static int64_t json_number_big_read(const uint8_t *at, const uint8_t *end, big *number)
-{
-    int64_t exponent = 0, written = 0;
+    char text[DIGITS + 32];
+    int64_t exponent = 0;
     int used = 0, point = 0, more = 0;
-    for (; at < end && (*at | 32) != 'e'; at++) {
+    for (at += *at == '-'; at < end && (*at | 32) != 'e'; at++) {
         if (*at == '.') {
             point = 1;
-        } else if (*at != '-') {
-            if (used < DIGITS) {
-                json_number_big_multiply_add(number, 10, (uint64_t)(*at - '0'));
-                used += number->used != 0;
-                exponent -= point;
-            } else {
-                more |= *at != '0';
-                exponent += !point;
-            }
+        } else if (used < DIGITS) {
+            text[used] = (char)*at;
+            used += used || *at != '0';
+            exponent -= point;
+        } else {
+            more |= *at != '0';
+            exponent += !point;
         }
     }
     if (more) { /* any digit will do: it only breaks a tie */
-        json_number_big_multiply_add(number, 10, 1);
+        text[used++] = '1';
         exponent--;
     }
-    if (at++ < end) {
-        int negative = *at == '-';
-        for (at += *at == '-' || *at == '+'; at < end; at++) {
-            if (written < 1000000) written = written * 10 + (*at - '0');
-        }
-        exponent += negative ? -written : written;
-    }
-    return exponent;
-}
-
-/* Compares the decimal with the middle of two doubles exactly, by big integers of a fixed size: the double nearest to the number (its sign
- * ignored), which lies at or above `below` and not above the next one. */
-static double json_number_big_round(const uint8_t *digits, size_t length, double below)
-{
-    uint64_t bits;
-    memcpy(&bits, &below, sizeof bits);
-    uint64_t fraction = bits & (((uint64_t)1 << 52) - 1);
-    int binary = (int)(bits >> 52);
-    uint64_t mantissa = binary ? fraction | (uint64_t)1 << 52 : fraction;
-    int64_t power_of_two = (binary ? binary : 1) - 1075 - 1; /* of the middle, which has one bit more */
-    big number = {.used = 0}, middle = {.limbs = {mantissa * 2 + 1}, .used = 1};
-    int64_t power_of_ten = json_number_big_read(digits, digits + length, &number);
-    if (power_of_ten > 0) json_number_big_times_power_of_five(&number, power_of_ten);
-    else json_number_big_times_power_of_five(&middle, -power_of_ten);
-    int64_t shift = power_of_ten - power_of_two;
-    if (shift > 0) json_number_big_shift_left(&number, shift);
-    else json_number_big_shift_left(&middle, -shift);
-    int order = json_number_big_compare(&number, &middle);
-    return order < 0 || (order == 0 && !(bits & 1)) ? below : nextafter(below, INFINITY);
+    if (at < end) exponent += json_number_read_exponent(at + 1, end);
+    snprintf(text + used, sizeof text - (size_t)used, "e%lld", (long long)exponent);
+    return strtod(text, NULL);
 }
 
 static const double exact_powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
@@ -261,13 +174,7 @@ static double json_number_magnitude(const decimal *number, const uint8_t *digits
     }
     double value = json_number_eisel_lemire(number->mantissa, number->exponent);
     if (number->exact || value == json_number_eisel_lemire(number->mantissa + 1, number->exponent)) return value;
-    return json_number_big_round(digits, length, value);
-}
-
-static double json_number_constant(const uint8_t *text)
-{
-    if (text[0] == 'N') return NAN;
-    return text[0] == '-' ? -INFINITY : INFINITY;
+    return json_number_by_library(digits, digits + length);
 }
 
 double guildhall_json_double(guildhall_json_view view, guildhall_json_node node)
@@ -275,35 +182,23 @@ double guildhall_json_double(guildhall_json_view view, guildhall_json_node node)
     guildhall_json_type type = guildhall_json_type_of(node);
     if (type == GUILDHALL_JSON_INTEGER) return (double)guildhall_json_integer(node);
     const uint8_t *digits = guildhall_json_source(view, node);
-    if (type == GUILDHALL_JSON_CONSTANT) return json_number_constant(digits);
+    if (type == GUILDHALL_JSON_CONSTANT) return *digits == 'N' ? NAN : *digits == '-' ? -INFINITY : INFINITY;
     size_t length = guildhall_json_length(node);
     decimal number = {.exact = 1};
-#ifdef GUILDHALL_JSON_BY_WORDS
-    if (view.end - digits < ROOM || !json_number_read_plain(digits, digits + length, &number))
-        number = json_number_read_decimal(digits, length);
-#else
-    number = json_number_read_decimal(digits, length);
-#endif
+    if (view.end - digits < ROOM || !json_number_read_plain(digits, digits + length, &number)) number = json_number_read_decimal(digits, length);
     double value = json_number_magnitude(&number, digits, length);
     return number.negative ? -value : value;
-}
-
-/* Digits from `at` on; where they end. */
-static const uint8_t *json_number_skip_digits(const uint8_t *at, const uint8_t *end)
-{
-    while (at < end && (uint8_t)(*at - '0') < 10) at++;
-    return at;
 }
 
 uint64_t guildhall_json_written_digits(const uint8_t *text, size_t length)
 {
     const uint8_t *end = text + length, *first = text + (length && *text == '-');
-    const uint8_t *at = json_number_skip_digits(first, end);
+    const uint8_t *at = guildhall_json_skip_digits(first, end);
     int64_t whole = at - first, fraction = 0;
     if (whole == 1 && *first == '0') whole = 0; /* 0.1e3 is 100 */
     if (at < end && *at == '.') {
         first = at + 1;
-        at = json_number_skip_digits(first, end);
+        at = guildhall_json_skip_digits(first, end);
         fraction = at - first;
     }
     int64_t shift = at + 1 < end ? json_number_read_exponent(at + 1, end) : 0;

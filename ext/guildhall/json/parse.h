@@ -20,32 +20,34 @@ typedef struct {
 
 extern const guildhall_json_rules guildhall_json_strict;
 
-typedef enum {
-    GUILDHALL_JSON_VALID,
-    GUILDHALL_JSON_EMPTY,
-    GUILDHALL_JSON_UNEXPECTED_END,
-    GUILDHALL_JSON_UNEXPECTED,
-    GUILDHALL_JSON_AFTER_END,
-    GUILDHALL_JSON_EXPECTED_KEY,
-    GUILDHALL_JSON_EXPECTED_COLON,
-    GUILDHALL_JSON_EXPECTED_COMMA_OR_BRACKET,
-    GUILDHALL_JSON_EXPECTED_COMMA_OR_BRACE,
-    GUILDHALL_JSON_BAD_NUMBER,
-    GUILDHALL_JSON_TOO_MANY_DIGITS,
-    GUILDHALL_JSON_NAN,
-    GUILDHALL_JSON_OPEN_STRING,
-    GUILDHALL_JSON_CONTROL_CHARACTER,
-    GUILDHALL_JSON_BAD_ESCAPE,
-    GUILDHALL_JSON_BAD_UNICODE_ESCAPE,
-    GUILDHALL_JSON_LONE_SURROGATE,
-    GUILDHALL_JSON_INVALID_UTF8,
-    GUILDHALL_JSON_DUPLICATE_KEY,
-    GUILDHALL_JSON_TOO_DEEP,
-    GUILDHALL_JSON_TOO_LONG,
-    GUILDHALL_JSON_NO_MEMORY
-} guildhall_json_status;
+/* What can come of a parse, in words that end a sentence's beginning: "at byte 12: expected a key". */
+#define GUILDHALL_JSON_STATUSES(X) \
+    X(VALID, "valid") \
+    X(EMPTY, "the input is empty") \
+    X(UNEXPECTED_END, "unexpected end of input") \
+    X(UNEXPECTED, "unexpected character") \
+    X(AFTER_END, "unexpected character after the document") \
+    X(EXPECTED_KEY, "expected an object key in double quotes") \
+    X(EXPECTED_COLON, "expected ':' after the object key") \
+    X(EXPECTED_COMMA_OR_BRACKET, "expected ',' or ']' after an array element") \
+    X(EXPECTED_COMMA_OR_BRACE, "expected ',' or '}' after an object value") \
+    X(BAD_NUMBER, "invalid number") \
+    X(TOO_MANY_DIGITS, "a number that has, written out, more digits than max_digits") \
+    X(NAN, "NaN and Infinity are not JSON (allow_nan: true accepts them)") \
+    X(OPEN_STRING, "unexpected end of input inside a string") \
+    X(CONTROL_CHARACTER, "control character inside a string") \
+    X(BAD_ESCAPE, "invalid escape sequence") \
+    X(BAD_UNICODE_ESCAPE, "invalid \\u escape") \
+    X(LONE_SURROGATE, "\\u escape of half a surrogate pair") \
+    X(INVALID_UTF8, "invalid UTF-8 (allow_invalid_utf8: true accepts it)") \
+    X(DUPLICATE_KEY, "duplicate key (allow_duplicate_key: true accepts it)") \
+    X(TOO_DEEP, "nested deeper than max_nesting") \
+    X(TOO_LONG, "longer than max_bytes") \
+    X(NO_MEMORY, "out of memory")
 
-/* What a status means, in words that end a sentence's beginning: "at byte 12: expected a key". */
+#define GUILDHALL_JSON_STATUS(name, text) GUILDHALL_JSON_##name,
+typedef enum { GUILDHALL_JSON_STATUSES(GUILDHALL_JSON_STATUS) } guildhall_json_status;
+
 const char *guildhall_json_status_text(guildhall_json_status status);
 
 #define GUILDHALL_JSON_REMEMBERED 512
@@ -72,12 +74,11 @@ typedef struct {
 /* Memory for parsing, kept between texts; owned by one thread at a time. All zero at first. */
 typedef struct {
     guildhall_json_node *nodes;
-    size_t capacity; /* in nodes */
+    size_t capacity; /* of nodes and places, in nodes */
     uint32_t *table; /* for finding duplicate keys */
     size_t table_capacity;
     uint64_t seed;   /* of the hash of keys; 0: not drawn yet */
     guildhall_json_place *places; /* by depth */
-    size_t places_capacity;
     uint64_t unique[GUILDHALL_JSON_REMEMBERED]; /* fingerprints of lists of keys that are unique */
     guildhall_json_known_key known[1 << GUILDHALL_JSON_KNOWN_BITS];
     uint16_t foreseen[1 << GUILDHALL_JSON_CUE_BITS]; /* the slot of the key that came last time */

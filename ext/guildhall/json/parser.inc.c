@@ -36,9 +36,7 @@ static const uint8_t *json_parser_fail(text *source, const uint8_t *at, guildhal
     return NULL;
 }
 
-static inline int json_parser_is_digit(uint8_t byte) { return (uint8_t)(byte - '0') < 10; }
-
-static int json_parser_is_hex(uint8_t byte) { return json_parser_is_digit(byte) || ((byte | 32) >= 'a' && (byte | 32) <= 'f'); }
+static int json_parser_is_hex(uint8_t byte) { return guildhall_json_is_digit(byte) || ((byte | 32) >= 'a' && (byte | 32) <= 'f'); }
 
 /* The code unit of the four digits of a \u escape, -1 when they are not four hexadecimal digits. */
 static int32_t json_parser_code_unit(const uint8_t *digits, const uint8_t *end)
@@ -131,35 +129,14 @@ static const uint8_t *json_parser_constant(text *source, const uint8_t *begin, c
     return at;
 }
 
-static inline const uint8_t *json_parser_digits(const uint8_t *at, const uint8_t *end)
-{
-#ifdef GUILDHALL_JSON_BY_WORDS
-    while (end - at >= 8) {
-        unsigned count = guildhall_json_leading_digits(guildhall_json_load_digits(at));
-        at += count;
-        if (count < 8) return at;
-    }
-#endif
-    while (at < end && json_parser_is_digit(*at)) at++;
-    return at;
-}
-
-/* Reads the digits at `at` into *value (which overflows quietly when there are too many). A jump for each digit would
- * be one that the processor cannot foresee. */
 static inline const uint8_t *json_parser_integer_part(const uint8_t *at, const uint8_t *end, uint64_t *value)
 {
-#ifdef GUILDHALL_JSON_BY_WORDS
-    static const uint64_t powers[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
     while (end - at >= 8) {
-        uint64_t word = guildhall_json_load_digits(at);
-        unsigned count = guildhall_json_leading_digits(word);
-        if (!count) return at;
-        *value = *value * powers[count] + guildhall_json_eight_digits(word << (64 - count * 8));
+        unsigned count = guildhall_json_add_digits(at, value);
         at += count;
         if (count < 8) return at;
     }
-#endif
-    while (at < end && json_parser_is_digit(*at)) *value = *value * 10 + (uint64_t)(*at++ - '0');
+    while (at < end && guildhall_json_is_digit(*at)) *value = *value * 10 + (uint64_t)(*at++ - '0');
     return at;
 }
 
@@ -168,14 +145,14 @@ static const uint8_t *json_parser_fraction(text *source, const uint8_t *begin, c
 {
     const uint8_t *end = source->end;
     if (*at == '.') {
-        const uint8_t *after = json_parser_digits(at + 1, end);
+        const uint8_t *after = guildhall_json_skip_digits(at + 1, end);
         if (after == at + 1) return json_parser_fail(source, begin, GUILDHALL_JSON_BAD_NUMBER);
         at = after;
     }
     if (at < end && (*at | 32) == 'e') {
         at++;
         if (at < end && (*at == '+' || *at == '-')) at++;
-        const uint8_t *after = json_parser_digits(at, end);
+        const uint8_t *after = guildhall_json_skip_digits(at, end);
         if (after == at) return json_parser_fail(source, begin, GUILDHALL_JSON_BAD_NUMBER);
         at = after;
     }
@@ -245,7 +222,6 @@ static __attribute__((noinline)) const uint8_t *json_parser_long_number(text *so
 INLINED const uint8_t *json_parser_number_from(text *source, const uint8_t *begin, const uint8_t *first,
                                                                         guildhall_json_node *node)
 {
-#ifdef GUILDHALL_JSON_BY_WORDS
     if (LIKELY(source->end - first >= 8)) {
         uint64_t values = guildhall_json_load_digits(first), others = guildhall_json_others(values);
         unsigned whole = (unsigned)__builtin_ctzll(others | (uint64_t)1 << 63) >> 3;
@@ -263,7 +239,6 @@ INLINED const uint8_t *json_parser_number_from(text *source, const uint8_t *begi
             }
         }
     }
-#endif
     return json_parser_long_number(source, begin, first, node);
 }
 
@@ -278,29 +253,14 @@ INLINED const uint8_t *json_parser_number(text *source, const uint8_t *begin, gu
     return json_parser_number_from(source, begin, begin, node);
 }
 
-static inline int json_parser_starts_with(const uint8_t *at, const uint8_t *end, const char *word, size_t length)
-{
-    return (size_t)(end - at) >= length && !memcmp(at, word, length);
-}
-
-/* A value that begins neither with a bracket, a quote nor a digit. */
+/* A value that begins neither with a bracket, a quote nor a digit, and is none of the three words with a byte after it. */
 static __attribute__((noinline)) const uint8_t *json_parser_odd_value(text *source, const uint8_t *at, guildhall_json_node *node)
 {
-    const uint8_t *end = source->end;
-    switch (*at) {
-    case 't':
-        *node = GUILDHALL_JSON_TRUE;
-        return json_parser_starts_with(at, end, "true", 4) ? at + 4 : json_parser_fail(source, at, GUILDHALL_JSON_UNEXPECTED);
-    case 'f':
-        *node = GUILDHALL_JSON_FALSE;
-        return json_parser_starts_with(at, end, "false", 5) ? at + 5 : json_parser_fail(source, at, GUILDHALL_JSON_UNEXPECTED);
-    case 'n':
-        *node = GUILDHALL_JSON_NULL;
-        return json_parser_starts_with(at, end, "null", 4) ? at + 4 : json_parser_fail(source, at, GUILDHALL_JSON_UNEXPECTED);
-    case 'N': return json_parser_constant(source, at, at, "NaN", node);
-    case 'I': return json_parser_constant(source, at, at, "Infinity", node);
-    default: return json_parser_fail(source, at, GUILDHALL_JSON_UNEXPECTED);
-    }
+    if (*at == 'N' || *at == 'I') return json_parser_constant(source, at, at, *at == 'N' ? "NaN" : "Infinity", node);
+    int whole = source->end - at == 4;
+    *node = *at == 't' ? GUILDHALL_JSON_TRUE : GUILDHALL_JSON_NULL;
+    if (whole && (!memcmp(at, "true", 4) || !memcmp(at, "null", 4))) return at + 4;
+    return json_parser_fail(source, at, GUILDHALL_JSON_UNEXPECTED);
 }
 
 typedef struct {
@@ -326,7 +286,7 @@ static inline const uint8_t *json_parser_literal(text *source, const uint8_t *at
 /* Any value that is not a string or a container. */
 static inline const uint8_t *json_parser_scalar(text *source, const uint8_t *at, guildhall_json_node *node)
 {
-    if (LIKELY(json_parser_is_digit(*at) || *at == '-')) return json_parser_number(source, at, node);
+    if (LIKELY(guildhall_json_is_digit(*at) || *at == '-')) return json_parser_number(source, at, node);
     return json_parser_literal(source, at, node);
 }
 
@@ -345,7 +305,7 @@ static inline const uint8_t *json_parser_skip_space(const uint8_t *at, const uin
 static int json_parser_unique_keys(text *source, guildhall_json_scratch *scratch, uint32_t object, uint64_t print)
 {
     guildhall_json_view view = {source->bytes, source->end, scratch->nodes};
-    uint32_t twice = guildhall_json_duplicate(view, object, source->end, scratch);
+    uint32_t twice = guildhall_json_duplicate(view, object, scratch);
     if (LIKELY(!twice)) {
         scratch->unique[print % GUILDHALL_JSON_REMEMBERED] = print;
         return 1;
@@ -387,6 +347,10 @@ static __attribute__((noinline)) const uint8_t *json_parser_other_key(text *sour
     const uint8_t *key = at + 1, *after = json_parser_string(source, key, node);
     if (!after) return NULL;
     size_t length = (size_t)(after - key - 1);
+    if (UNLIKELY(source->rules->symbol_keys && source->rules->allow_invalid_utf8)) { /* there are no other Symbols */
+        const uint8_t *error = guildhall_utf8_error(key, key + length);
+        if (error < key + length) return json_parser_fail(source, error, GUILDHALL_JSON_INVALID_UTF8);
+    }
     uint64_t print = guildhall_json_fingerprint(key, length, source->end, scratch->seed);
     source->print = guildhall_json_fingerprint_of_list(source->print, print);
     int worth_knowing = guildhall_json_worth_knowing(scratch, (size_t)(node - scratch->nodes));

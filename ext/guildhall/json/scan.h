@@ -18,6 +18,29 @@
 #define GUILDHALL_JSON_NEON 1
 #endif
 
+/* A bit for each of eight bytes where a string stops, the topmost of its byte. A borrow can only mark bytes above a true stop, so the lowest
+ * mark is exact. */
+static inline uint64_t guildhall_json_stops8(uint64_t word)
+{
+    const uint64_t ones = 0x0101010101010101ull;
+    uint64_t quote = word ^ ones * '"', backslash = word ^ ones * '\\';
+    return (((quote - ones) & ~quote) | ((backslash - ones) & ~backslash) | ((word - ones * 0x20) & ~word)) & ones << 7;
+}
+
+#if defined(GUILDHALL_JSON_SSE2)
+static inline unsigned guildhall_json_stops16(__m128i block)
+{
+    __m128i stops = _mm_or_si128(_mm_cmpeq_epi8(block, _mm_set1_epi8('"')), _mm_cmpeq_epi8(block, _mm_set1_epi8('\\')));
+    return (unsigned)_mm_movemask_epi8(_mm_or_si128(stops, _mm_cmpeq_epi8(_mm_min_epu8(block, _mm_set1_epi8(0x1f)), block)));
+}
+#elif defined(GUILDHALL_JSON_NEON)
+static inline uint8x16_t guildhall_json_stops16(uint8x16_t block)
+{
+    uint8x16_t stops = vorrq_u8(vceqq_u8(block, vdupq_n_u8('"')), vceqq_u8(block, vdupq_n_u8('\\')));
+    return vorrq_u8(stops, vcltq_u8(block, vdupq_n_u8(0x20)));
+}
+#endif
+
 /* Returns the first byte that is a quote, a backslash or a control character (or `end`); *high becomes non-zero when
  * a byte before it is above 0x7f. */
 static inline const uint8_t *guildhall_json_scan_bytewise(const uint8_t *at, const uint8_t *end, unsigned *high)
@@ -59,12 +82,9 @@ static inline const uint8_t *guildhall_json_scan(const uint8_t *at, const uint8_
 
 static inline const uint8_t *guildhall_json_scan(const uint8_t *at, const uint8_t *end, unsigned *high)
 {
-    const __m128i quote = _mm_set1_epi8('"'), backslash = _mm_set1_epi8('\\'), control = _mm_set1_epi8(0x1f);
     while (end - at >= 16) {
         __m128i block = _mm_loadu_si128((const __m128i *)at);
-        __m128i stops = _mm_or_si128(_mm_cmpeq_epi8(block, quote), _mm_cmpeq_epi8(block, backslash));
-        stops = _mm_or_si128(stops, _mm_cmpeq_epi8(_mm_min_epu8(block, control), block)); /* byte <= 0x1f */
-        unsigned stop = (unsigned)_mm_movemask_epi8(stops), above = (unsigned)_mm_movemask_epi8(block);
+        unsigned stop = guildhall_json_stops16(block), above = (unsigned)_mm_movemask_epi8(block);
         if (stop) {
             unsigned position = (unsigned)__builtin_ctz(stop);
             *high |= above & ((1u << position) - 1);
@@ -82,8 +102,7 @@ static inline const uint8_t *guildhall_json_scan(const uint8_t *at, const uint8_
 {
     while (end - at >= 16) {
         uint8x16_t block = vld1q_u8(at);
-        uint8x16_t stops = vorrq_u8(vceqq_u8(block, vdupq_n_u8('"')), vceqq_u8(block, vdupq_n_u8('\\')));
-        stops = vorrq_u8(stops, vcltq_u8(block, vdupq_n_u8(0x20)));
+        uint8x16_t stops = guildhall_json_stops16(block);
         /* Narrowing makes four bits of each byte: there is no movemask. */
         uint64_t stop = vget_lane_u64(vreinterpret_u64_u8(vshrn_n_u16(vreinterpretq_u16_u8(stops), 4)), 0);
         if (stop) {
@@ -101,18 +120,13 @@ static inline const uint8_t *guildhall_json_scan(const uint8_t *at, const uint8_
 
 #else
 
-/* Eight bytes at a time with the arithmetic of words. A borrow can only mark bytes above a true stop, so the lowest
- * mark is exact. */
 static inline const uint8_t *guildhall_json_scan(const uint8_t *at, const uint8_t *end, unsigned *high)
 {
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-    const uint64_t ones = 0x0101010101010101ull, tops = 0x8080808080808080ull;
+    const uint64_t tops = 0x8080808080808080ull;
     while (end - at >= 8) {
         uint64_t word;
         memcpy(&word, at, 8);
-        uint64_t quote = word ^ ones * '"', backslash = word ^ ones * '\\';
-        uint64_t stop = ((quote - ones) & ~quote) | ((backslash - ones) & ~backslash) | ((word - ones * 0x20) & ~word);
-        stop &= tops;
+        uint64_t stop = guildhall_json_stops8(word);
         if (stop) {
             unsigned bits = (unsigned)__builtin_ctzll(stop) & ~7u; /* the bits before the byte that stops */
             *high |= bits && (word & tops) << (64 - bits) ? 1 : 0;
@@ -121,7 +135,6 @@ static inline const uint8_t *guildhall_json_scan(const uint8_t *at, const uint8_
         *high |= word & tops ? 1 : 0;
         at += 8;
     }
-#endif
     return guildhall_json_scan_bytewise(at, end, high);
 }
 

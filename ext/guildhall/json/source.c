@@ -6,8 +6,7 @@
 #include "scan.h"
 #include "source.h"
 
-/* The position after the string that begins at the quote, or NULL when its end is not there. */
-static const uint8_t *json_source_after_string(const uint8_t *at, const uint8_t *end)
+const uint8_t *guildhall_json_after_string(const uint8_t *at, const uint8_t *end)
 {
     unsigned high = 0;
     for (at++; (at = guildhall_json_scan(at, end, &high)) < end; at++) {
@@ -21,7 +20,7 @@ static const uint8_t *json_source_after_container(const uint8_t *at, const uint8
 {
     for (size_t depth = 0; at < end;) {
         if (*at == '"') {
-            if (!(at = json_source_after_string(at, end))) return NULL;
+            if (!(at = guildhall_json_after_string(at, end))) return NULL;
             continue;
         }
         if (*at == '{' || *at == '[') depth++;
@@ -42,7 +41,7 @@ static const uint8_t *json_source_opening_bracket(const uint8_t *at, const uint8
 {
     for (;;) {
         if (*at == '"') {
-            at = json_source_after_string(at, end);
+            at = guildhall_json_after_string(at, end);
             continue;
         }
         if ((*at == '{' || *at == '[') && !skip--) return at;
@@ -50,46 +49,28 @@ static const uint8_t *json_source_opening_bracket(const uint8_t *at, const uint8
     }
 }
 
-#define STRIDE 16          /* nodes of the tape for which one count of containers is kept */
 #define POSITIONS UINT32_MAX /* no container has this index */
-#define BYTES_PER_STEP 8   /* scanning 8 bytes takes as long as skipping one node */
+#define BYTES_PER_STEP 8     /* scanning 8 bytes takes as long as skipping one node */
 
 static const uint8_t *json_source_after_scalar(guildhall_json_view view, guildhall_json_node node)
 {
     return guildhall_json_source(view, node) + guildhall_json_length(node) + guildhall_json_is_string(node);
 }
 
-static uint32_t json_source_containers(const guildhall_json_node *nodes, uint32_t from, uint32_t end)
-{
-    uint32_t count = 0;
-    for (; from < end; from++) count += (uint32_t)guildhall_json_is_container(nodes[from]);
-    return count;
-}
-
-/* Slots: for every STRIDE nodes how many containers are before them, then the position of each container; one more of all, because
- * a slot is never 0. */
+/* Slots: for every node the position after the bracket of the last container until there; none is 0. */
 static void json_source_make_index(guildhall_json_view view, guildhall_key_indexes *indexes)
 {
-    uint32_t nodes = guildhall_json_offset(view.nodes[0]), strides = (nodes + STRIDE - 1) / STRIDE;
-    guildhall_key_index *made = guildhall_key_index_of_array(POSITIONS, strides + json_source_containers(view.nodes, 0, nodes));
+    uint32_t nodes = guildhall_json_offset(view.nodes[0]);
+    guildhall_key_index *made = guildhall_key_index_of_array(POSITIONS, nodes);
     if (!made) return;
     const uint8_t *at = view.bytes;
-    for (uint32_t i = 0, containers = 0; i < nodes; i++) {
+    for (uint32_t i = 0; i < nodes; i++) {
         guildhall_json_node node = view.nodes[i];
-        if (i % STRIDE == 0) made->slots[i / STRIDE] = containers + 1;
         if (json_source_has_offset(node)) at = json_source_after_scalar(view, node);
-        if (!guildhall_json_is_container(node)) continue;
-        at = json_source_opening_bracket(at, view.end, 0) + 1;
-        made->slots[strides + containers++] = (uint32_t)(at - view.bytes);
+        if (guildhall_json_is_container(node)) at = json_source_opening_bracket(at, view.end, 0) + 1;
+        made->slots[i] = (uint32_t)(at - view.bytes);
     }
     guildhall_key_indexes_publish(indexes, made, NULL, NULL); /* no keys: it is as long as it has to be */
-}
-
-static const uint8_t *json_source_indexed(guildhall_json_view view, const guildhall_key_index *positions, uint32_t index)
-{
-    uint32_t stride = index / STRIDE, strides = (guildhall_json_offset(view.nodes[0]) + STRIDE - 1) / STRIDE;
-    uint32_t before = positions->slots[stride] - 1 + json_source_containers(view.nodes, stride * STRIDE, index);
-    return view.bytes + positions->slots[strides + before] - 1;
 }
 
 /* *steps: what it took. */
@@ -113,7 +94,7 @@ static const uint8_t *json_source_by_looking_back(guildhall_json_view view, uint
 static const uint8_t *json_source_opening_of(guildhall_json_view view, guildhall_key_indexes *indexes, uint32_t index)
 {
     const guildhall_key_index *positions = guildhall_key_indexes_find(indexes, POSITIONS);
-    if (positions) return json_source_indexed(view, positions, index);
+    if (positions) return view.bytes + positions->slots[index] - 1;
     uint32_t steps;
     const uint8_t *opening = json_source_by_looking_back(view, index, &steps);
     if (guildhall_key_indexes_due(indexes, steps)) json_source_make_index(view, indexes);
@@ -135,16 +116,16 @@ static const uint8_t *json_source_after_word(const uint8_t *at, const uint8_t *e
     return at < end ? at : NULL;
 }
 
-guildhall_json_piece guildhall_json_split(const uint8_t *bytes, size_t length, size_t from, int last)
+guildhall_json_range guildhall_json_split(const uint8_t *bytes, size_t length, size_t from, int last)
 {
     const uint8_t *at = bytes + from, *end = bytes + length, *after;
     while (at < end && json_source_is_space(*at)) at++;
-    if (at == end) return (guildhall_json_piece){length, length};
-    if (*at == '"') after = json_source_after_string(at, end);
+    if (at == end) return (guildhall_json_range){length, length};
+    if (*at == '"') after = guildhall_json_after_string(at, end);
     else if (*at == '{' || *at == '[') after = json_source_after_container(at, end);
     else if (*at == '}' || *at == ']') after = at + 1; /* not JSON: for the parser to say so */
     else after = json_source_after_word(at, end);
     if (!after && last) after = end;
     size_t begin = (size_t)(at - bytes);
-    return (guildhall_json_piece){begin, after ? (size_t)(after - bytes) : begin};
+    return (guildhall_json_range){begin, after ? (size_t)(after - bytes) : begin};
 }

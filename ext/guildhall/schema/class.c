@@ -7,36 +7,17 @@
 #include "json/document.h"
 #include "walk.h"
 
-static void schema_mark(void *program) { guildhall_program_mark(program); }
-
-static void schema_release(void *program)
-{
-    guildhall_program_free(program);
-    ruby_xfree(program);
-}
-
-static size_t schema_memory_size(const void *program)
-{
-    return sizeof(guildhall_program) + guildhall_program_memory(program);
-}
-
-static const rb_data_type_t program_type = {
-    .wrap_struct_name = "guildhall_schema_program",
-    .function = {.dmark = schema_mark, .dfree = schema_release, .dsize = schema_memory_size},
-    .flags = RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED | RUBY_TYPED_FROZEN_SHAREABLE,
-};
-
 static VALUE schema_program_s_allocate(VALUE class)
 {
     guildhall_program *program;
-    VALUE self = TypedData_Make_Struct(class, guildhall_program, &program_type, program);
+    VALUE self = TypedData_Make_Struct(class, guildhall_program, &guildhall_program_type, program);
     program->owner = self;
     return self;
 }
 
 static guildhall_program *schema_program_of(VALUE self)
 {
-    guildhall_program *program = rb_check_typeddata(self, &program_type);
+    guildhall_program *program = rb_check_typeddata(self, &guildhall_program_type);
     if (program->count == 0) rb_raise(rb_eArgError, "not initialised");
     return program;
 }
@@ -44,7 +25,7 @@ static guildhall_program *schema_program_of(VALUE self)
 /* Program.new(schemas, work_limit, max_digits): what the compiler made, all of it shareable; schemas[0] is where to begin. */
 static VALUE schema_program_initialize(VALUE self, VALUE schemas, VALUE work_limit, VALUE max_digits)
 {
-    guildhall_program *program = rb_check_typeddata(self, &program_type);
+    guildhall_program *program = rb_check_typeddata(self, &guildhall_program_type);
     if (program->count > 0) rb_raise(rb_eArgError, "initialised already");
     if (!rb_ractor_shareable_p(schemas)) rb_raise(rb_eArgError, "not shareable");
     program->work_limit = NUM2ULL(work_limit);
@@ -119,46 +100,12 @@ static VALUE schema_program_s_format(VALUE class, VALUE name)
     return number < 0 ? Qnil : INT2FIX(number);
 }
 
-static const char *const operations[GUILDHALL_OPS] = {
-    [GUILDHALL_OP_NEVER] = "never",
-    [GUILDHALL_OP_ENUM] = "enum",
-    [GUILDHALL_OP_MINIMUM] = "minimum",
-    [GUILDHALL_OP_MAXIMUM] = "maximum",
-    [GUILDHALL_OP_EXCLUSIVE_MINIMUM] = "exclusive_minimum",
-    [GUILDHALL_OP_EXCLUSIVE_MAXIMUM] = "exclusive_maximum",
-    [GUILDHALL_OP_MULTIPLE_OF] = "multiple_of",
-    [GUILDHALL_OP_MIN_LENGTH] = "min_length",
-    [GUILDHALL_OP_MAX_LENGTH] = "max_length",
-    [GUILDHALL_OP_PATTERN] = "pattern",
-    [GUILDHALL_OP_FORMAT] = "format",
-    [GUILDHALL_OP_FORMAT_CALL] = "format_call",
-    [GUILDHALL_OP_MIN_ITEMS] = "min_items",
-    [GUILDHALL_OP_MAX_ITEMS] = "max_items",
-    [GUILDHALL_OP_UNIQUE_ITEMS] = "unique_items",
-    [GUILDHALL_OP_ITEMS] = "items",
-    [GUILDHALL_OP_CONTAINS] = "contains",
-    [GUILDHALL_OP_MIN_PROPERTIES] = "min_properties",
-    [GUILDHALL_OP_MAX_PROPERTIES] = "max_properties",
-    [GUILDHALL_OP_PROPERTIES] = "properties",
-    [GUILDHALL_OP_DEPENDENT_REQUIRED] = "dependent_required",
-    [GUILDHALL_OP_DEPENDENT_SCHEMAS] = "dependent_schemas",
-    [GUILDHALL_OP_ALL_OF] = "all_of",
-    [GUILDHALL_OP_ANY_OF] = "any_of",
-    [GUILDHALL_OP_ONE_OF] = "one_of",
-    [GUILDHALL_OP_NOT] = "not",
-    [GUILDHALL_OP_IF] = "if",
-    [GUILDHALL_OP_REF] = "ref",
-    [GUILDHALL_OP_DYNAMIC_REF] = "dynamic_ref",
-    [GUILDHALL_OP_CUSTOM] = "custom",
-    [GUILDHALL_OP_UNEVALUATED_ITEMS] = "unevaluated_items",
-    [GUILDHALL_OP_UNEVALUATED_PROPERTIES] = "unevaluated_properties",
-};
-
 /* Program::OPERATIONS: their names as Symbols, each at the index of its number. */
 static VALUE schema_operation_names(void)
 {
     VALUE names = rb_ary_new();
-    for (int op = 0; op < GUILDHALL_OPS; op++) rb_ary_push(names, ID2SYM(rb_intern(operations[op])));
+#define PUSH(constant, name, kinds, check) rb_ary_push(names, ID2SYM(rb_intern(#name)));
+    GUILDHALL_EACH_OP(PUSH)
     return rb_ractor_make_shareable(names);
 }
 

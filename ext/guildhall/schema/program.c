@@ -1,3 +1,4 @@
+/* From the compiler's Arrays to what the walker reads. */
 #include "program.h"
 
 typedef struct guildhall_chunk {
@@ -5,7 +6,8 @@ typedef struct guildhall_chunk {
     uint64_t memory[];
 } chunk;
 
-void *guildhall_program_allocate(guildhall_program *program, size_t size)
+/* Memory that lives as long as the program. */
+static void *schema_program_allocate(guildhall_program *program, size_t size)
 {
     chunk *taken = ruby_xcalloc(1, sizeof(chunk) + size);
     taken->next = program->memory;
@@ -14,7 +16,8 @@ void *guildhall_program_allocate(guildhall_program *program, size_t size)
     return taken->memory;
 }
 
-VALUE guildhall_program_pin(guildhall_program *program, VALUE value)
+/* Keeps a VALUE alive and where it is; returns it. */
+static VALUE schema_program_pin(guildhall_program *program, VALUE value)
 {
     if (RB_SPECIAL_CONST_P(value)) return value;
     if (program->value_count == program->value_capacity) {
@@ -27,71 +30,43 @@ VALUE guildhall_program_pin(guildhall_program *program, VALUE value)
     return value;
 }
 
-void guildhall_program_mark(const guildhall_program *program)
+static void schema_program_mark(void *data)
 {
+    const guildhall_program *program = data;
     for (size_t i = 0; i < program->value_count; i++) rb_gc_mark(program->values[i]);
 }
 
-void guildhall_program_free(guildhall_program *program)
+static void schema_program_free(void *data)
 {
+    guildhall_program *program = data;
     for (chunk *taken = program->memory; taken != NULL;) {
         chunk *next = taken->next;
         ruby_xfree(taken);
         taken = next;
     }
     ruby_xfree(program->values);
+    ruby_xfree(program);
 }
 
-size_t guildhall_program_memory(const guildhall_program *program)
+static size_t schema_program_size(const void *data)
 {
-    return program->memory_size + program->value_capacity * sizeof(VALUE);
+    const guildhall_program *program = data;
+    return sizeof *program + program->memory_size + program->value_capacity * sizeof(VALUE);
 }
 
-uint32_t guildhall_program_schema(const guildhall_program *program, VALUE index)
+const rb_data_type_t guildhall_program_type = {
+    .wrap_struct_name = "guildhall_schema_program",
+    .function = {.dmark = schema_program_mark, .dfree = schema_program_free, .dsize = schema_program_size},
+    .flags = RUBY_TYPED_FREE_IMMEDIATELY | RUBY_TYPED_WB_PROTECTED | RUBY_TYPED_FROZEN_SHAREABLE,
+};
+
+/* The index of a schema, checked; NO_SCHEMA for nil. */
+static uint32_t schema_program_schema(const guildhall_program *program, VALUE index)
 {
     if (NIL_P(index)) return GUILDHALL_NO_SCHEMA;
     uint32_t schema = NUM2UINT(index);
     if (schema >= program->count) rb_raise(rb_eIndexError, "schema %u of %u", schema, program->count);
     return schema;
-}
-
-/* ---- tables of texts */
-
-static uint32_t schema_program_table_slots(size_t count)
-{
-    uint32_t slots = 4;
-    while (slots < count * 2) slots *= 2;
-    return slots;
-}
-
-/* How much memory `count` texts of `bytes` bytes in all need, and how a table is laid out in as much of it. */
-static size_t schema_program_table_size(size_t count, size_t bytes)
-{
-    return count * sizeof(guildhall_text) + schema_program_table_slots(count) * sizeof(uint32_t) + bytes;
-}
-
-static void schema_program_table_place(guildhall_table *table, void *memory, size_t count)
-{
-    uint32_t slots = schema_program_table_slots(count);
-    table->texts = memory;
-    table->slots = (uint32_t *)(table->texts + count);
-    table->mask = slots - 1;
-    table->count = 0;
-    for (uint32_t i = 0; i < slots; i++) table->slots[i] = GUILDHALL_TABLE_NONE;
-}
-
-/* The text's index, a new one or the one it has already. `bytes` points to where its copy goes. */
-static uint32_t schema_program_table_add(guildhall_table *table, guildhall_text text, uint8_t **bytes)
-{
-    uint32_t slot = guildhall_text_hash(text) & table->mask;
-    while (table->slots[slot] != GUILDHALL_TABLE_NONE) {
-        if (guildhall_text_equal(table->texts[table->slots[slot]], text)) return table->slots[slot];
-        slot = (slot + 1) & table->mask;
-    }
-    memcpy(*bytes, text.bytes, text.length);
-    table->texts[table->count] = (guildhall_text){*bytes, text.length};
-    *bytes += text.length;
-    return table->slots[slot] = table->count++;
 }
 
 /* ---- an instruction's arguments, Ruby Arrays and Hashes, as the structs that the walker reads */
@@ -102,45 +77,57 @@ static long schema_program_length_of(VALUE array)
     return RARRAY_LEN(array);
 }
 
-static guildhall_text schema_program_text_of(VALUE string)
+static VALUE schema_program_pinned_string(guildhall_program *program, VALUE string)
 {
     Check_Type(string, T_STRING);
+    return schema_program_pin(program, string);
+}
+
+/* The String is frozen, and pinned: its bytes stay where they are. */
+static guildhall_text schema_program_text(guildhall_program *program, VALUE string)
+{
+    schema_program_pinned_string(program, string);
     return (guildhall_text){(const uint8_t *)RSTRING_PTR(string), (size_t)RSTRING_LEN(string)};
 }
 
 static guildhall_schema_list schema_program_list(guildhall_program *program, VALUE array)
 {
     guildhall_schema_list list = {.count = (uint32_t)schema_program_length_of(array)};
-    list.indexes = guildhall_program_allocate(program, list.count * sizeof(uint32_t));
-    for (uint32_t i = 0; i < list.count; i++)
-        list.indexes[i] = guildhall_program_schema(program, rb_ary_entry(array, i));
+    list.indexes = schema_program_allocate(program, list.count * sizeof(uint32_t));
+    for (uint32_t i = 0; i < list.count; i++) list.indexes[i] = schema_program_schema(program, rb_ary_entry(array, i));
     return list;
 }
 
-/* A table of all Strings in the Arrays `first` and `second` (either may be nil). */
-static void schema_program_table(guildhall_program *program, guildhall_table *table, VALUE first, VALUE second)
+static guildhall_texts schema_program_texts(guildhall_program *program, VALUE array)
 {
-    size_t count = 0, bytes = 0;
-    VALUE arrays[] = {first, second};
-    for (int a = 0; a < 2; a++) {
-        for (long i = 0; !NIL_P(arrays[a]) && i < schema_program_length_of(arrays[a]); i++, count++)
-            bytes += schema_program_text_of(rb_ary_entry(arrays[a], i)).length;
+    guildhall_texts list = {.count = (uint32_t)schema_program_length_of(array)};
+    list.texts = schema_program_allocate(program, list.count * sizeof(guildhall_text));
+    for (uint32_t i = 0; i < list.count; i++) list.texts[i] = schema_program_text(program, rb_ary_entry(array, i));
+    return list;
+}
+
+/* A table of the texts, each once. */
+static guildhall_table schema_program_table(guildhall_program *program, guildhall_texts texts)
+{
+    guildhall_table table = {.mask = 3, .texts = texts.texts};
+    while (table.mask + 1 < texts.count * 2) table.mask = table.mask * 2 + 1;
+    table.slots = schema_program_allocate(program, (table.mask + 1) * sizeof(uint32_t));
+    memset(table.slots, 0xff, (table.mask + 1) * sizeof(uint32_t));
+    for (uint32_t i = 0; i < texts.count; i++) {
+        uint32_t *slot = guildhall_table_slot(&table, texts.texts[i]);
+        if (*slot != GUILDHALL_TABLE_NONE) continue;
+        table.texts[table.count] = texts.texts[i];
+        *slot = table.count++;
     }
-    uint8_t *memory = guildhall_program_allocate(program, schema_program_table_size(count, bytes));
-    uint8_t *texts = memory + schema_program_table_size(count, 0);
-    schema_program_table_place(table, memory, count);
-    for (int a = 0; a < 2; a++) {
-        for (long i = 0; !NIL_P(arrays[a]) && i < schema_program_length_of(arrays[a]); i++)
-            schema_program_table_add(table, schema_program_text_of(rb_ary_entry(arrays[a], i)), &texts);
-    }
+    return table;
 }
 
 /* [texts, others, null?, true?, false?] */
 static guildhall_enum *schema_program_enum(guildhall_program *program, VALUE array, long first)
 {
-    guildhall_enum *values = guildhall_program_allocate(program, sizeof *values);
-    schema_program_table(program, &values->texts, rb_ary_entry(array, first), Qnil);
-    values->others = guildhall_program_pin(program, rb_ary_entry(array, first + 1));
+    guildhall_enum *values = schema_program_allocate(program, sizeof *values);
+    values->texts = schema_program_table(program, schema_program_texts(program, rb_ary_entry(array, first)));
+    values->others = schema_program_pin(program, rb_ary_entry(array, first + 1));
     schema_program_length_of(values->others);
     values->null = RTEST(rb_ary_entry(array, first + 2));
     values->yes = RTEST(rb_ary_entry(array, first + 3));
@@ -150,8 +137,8 @@ static guildhall_enum *schema_program_enum(guildhall_program *program, VALUE arr
 
 static void schema_program_patterns(guildhall_program *program, guildhall_members *members, VALUE patterns, VALUE schemas)
 {
-    members->patterns = guildhall_program_pin(program, patterns);
-    for (long i = 0; i < schema_program_length_of(patterns); i++) guildhall_program_pin(program, rb_ary_entry(patterns, i));
+    members->patterns = schema_program_pin(program, patterns);
+    for (long i = 0; i < schema_program_length_of(patterns); i++) schema_program_pin(program, rb_ary_entry(patterns, i));
     guildhall_schema_list list = schema_program_list(program, schemas);
     if ((long)list.count != schema_program_length_of(patterns)) rb_raise(rb_eArgError, "a schema a pattern");
     members->pattern_schemas = list.indexes;
@@ -161,10 +148,10 @@ static void schema_program_patterns(guildhall_program *program, guildhall_member
 static void schema_program_required(guildhall_program *program, guildhall_members *members, VALUE required)
 {
     members->required_count = (uint32_t)schema_program_length_of(required);
-    members->required = guildhall_program_allocate(program, members->required_count * sizeof(uint32_t));
-    members->needs = guildhall_program_allocate(program, members->names.count * sizeof(uint32_t));
+    members->required = schema_program_allocate(program, members->required_count * sizeof(uint32_t));
+    members->needs = schema_program_allocate(program, members->names.count * sizeof(uint32_t));
     for (uint32_t i = 0; i < members->required_count; i++) {
-        uint32_t name = guildhall_table_find(&members->names, schema_program_text_of(rb_ary_entry(required, i)));
+        uint32_t name = guildhall_table_find(&members->names, schema_program_text(program, rb_ary_entry(required, i)));
         members->required[i] = name;
         members->needs[name] = i + 1;
     }
@@ -173,63 +160,46 @@ static void schema_program_required(guildhall_program *program, guildhall_member
 /* [names, schemas, required names (each once), patterns, their schemas, additional, propertyNames] */
 static guildhall_members *schema_program_members(guildhall_program *program, VALUE array, long first)
 {
-    guildhall_members *members = guildhall_program_allocate(program, sizeof *members);
+    guildhall_members *members = schema_program_allocate(program, sizeof *members);
     VALUE names = rb_ary_entry(array, first), required = rb_ary_entry(array, first + 2);
-    schema_program_table(program, &members->names, names, required);
-    members->schemas = guildhall_program_allocate(program, members->names.count * sizeof(uint32_t));
+    uint32_t named = (uint32_t)schema_program_length_of(names);
+    Check_Type(required, T_ARRAY);
+    members->names = schema_program_table(program, schema_program_texts(program, rb_ary_plus(names, required)));
+    members->schemas = schema_program_allocate(program, members->names.count * sizeof(uint32_t));
     for (uint32_t i = 0; i < members->names.count; i++)
-        members->schemas[i] = i < (uint32_t)schema_program_length_of(names)
-                                  ? guildhall_program_schema(program, rb_ary_entry(rb_ary_entry(array, first + 1), i))
-                                  : GUILDHALL_NO_SCHEMA;
+        members->schemas[i] = i < named ? schema_program_schema(program, rb_ary_entry(rb_ary_entry(array, first + 1), i)) : GUILDHALL_NO_SCHEMA;
     schema_program_required(program, members, required);
     schema_program_patterns(program, members, rb_ary_entry(array, first + 3), rb_ary_entry(array, first + 4));
-    members->additional = guildhall_program_schema(program, rb_ary_entry(array, first + 5));
-    members->member_names = guildhall_program_schema(program, rb_ary_entry(array, first + 6));
+    members->additional = schema_program_schema(program, rb_ary_entry(array, first + 5));
+    members->member_names = schema_program_schema(program, rb_ary_entry(array, first + 6));
     return members;
-}
-
-/* Texts that are not looked up. The bytes of pinned Strings would do, but those of short ones move with their object. */
-static guildhall_text schema_program_copy_text(guildhall_program *program, VALUE string)
-{
-    guildhall_text text = schema_program_text_of(string);
-    uint8_t *bytes = guildhall_program_allocate(program, text.length);
-    memcpy(bytes, text.bytes, text.length);
-    return (guildhall_text){bytes, text.length};
 }
 
 /* [keys, an Array of names for each | schemas for each] */
 static guildhall_dependents *schema_program_dependents(guildhall_program *program, guildhall_op op, VALUE array, long first)
 {
-    guildhall_dependents *dependents = guildhall_program_allocate(program, sizeof *dependents);
-    VALUE keys = rb_ary_entry(array, first), answers = rb_ary_entry(array, first + 1);
-    dependents->count = (uint32_t)schema_program_length_of(keys);
-    dependents->keys = guildhall_program_allocate(program, dependents->count * sizeof(guildhall_text));
-    for (uint32_t i = 0; i < dependents->count; i++) dependents->keys[i] = schema_program_copy_text(program, rb_ary_entry(keys, i));
+    guildhall_dependents *dependents = schema_program_allocate(program, sizeof *dependents);
+    VALUE answers = rb_ary_entry(array, first + 1);
+    dependents->keys = schema_program_texts(program, rb_ary_entry(array, first));
     if (op == GUILDHALL_OP_DEPENDENT_SCHEMAS) {
         dependents->schemas = schema_program_list(program, answers).indexes;
         return dependents;
     }
-    dependents->names = guildhall_program_allocate(program, dependents->count * sizeof(guildhall_texts));
-    for (uint32_t i = 0; i < dependents->count; i++) {
-        VALUE names = rb_ary_entry(answers, i);
-        guildhall_texts *list = &dependents->names[i];
-        list->count = (uint32_t)schema_program_length_of(names);
-        list->texts = guildhall_program_allocate(program, list->count * sizeof(guildhall_text));
-        for (uint32_t n = 0; n < list->count; n++) list->texts[n] = schema_program_copy_text(program, rb_ary_entry(names, n));
-    }
+    dependents->names = schema_program_allocate(program, dependents->keys.count * sizeof(guildhall_texts));
+    for (uint32_t i = 0; i < dependents->keys.count; i++) dependents->names[i] = schema_program_texts(program, rb_ary_entry(answers, i));
     return dependents;
 }
 
 /* [fallback, resources, schemas] */
 static guildhall_dynamic *schema_program_dynamic(guildhall_program *program, VALUE array, long first)
 {
-    guildhall_dynamic *dynamic = guildhall_program_allocate(program, sizeof *dynamic);
-    dynamic->fallback = guildhall_program_schema(program, rb_ary_entry(array, first));
+    guildhall_dynamic *dynamic = schema_program_allocate(program, sizeof *dynamic);
+    dynamic->fallback = schema_program_schema(program, rb_ary_entry(array, first));
     guildhall_schema_list schemas = schema_program_list(program, rb_ary_entry(array, first + 2));
     VALUE resources = rb_ary_entry(array, first + 1);
     dynamic->count = schemas.count;
     dynamic->schemas = schemas.indexes;
-    dynamic->resources = guildhall_program_allocate(program, dynamic->count * sizeof(uint32_t));
+    dynamic->resources = schema_program_allocate(program, dynamic->count * sizeof(uint32_t));
     for (uint32_t i = 0; i < dynamic->count; i++) dynamic->resources[i] = NUM2UINT(rb_ary_entry(resources, i));
     program->dynamic = true;
     return dynamic;
@@ -253,7 +223,7 @@ static void schema_program_build_arguments(guildhall_program *program, guildhall
     case GUILDHALL_OP_EXCLUSIVE_MINIMUM:
     case GUILDHALL_OP_EXCLUSIVE_MAXIMUM:
     case GUILDHALL_OP_MULTIPLE_OF:
-        it->number = guildhall_number_of(guildhall_program_pin(program, argument0));
+        it->number = guildhall_number_of(schema_program_pin(program, argument0));
         break;
     case GUILDHALL_OP_MIN_LENGTH:
     case GUILDHALL_OP_MAX_LENGTH:
@@ -263,14 +233,14 @@ static void schema_program_build_arguments(guildhall_program *program, guildhall
     case GUILDHALL_OP_MAX_PROPERTIES: it->limit = schema_program_limit_of(argument0, 0); break;
     case GUILDHALL_OP_PATTERN:
     case GUILDHALL_OP_FORMAT_CALL:
-    case GUILDHALL_OP_CUSTOM: it->callable = guildhall_program_pin(program, argument0); break;
+    case GUILDHALL_OP_CUSTOM: it->callable = schema_program_pin(program, argument0); break;
     case GUILDHALL_OP_FORMAT: it->format = NUM2INT(argument0); break;
     case GUILDHALL_OP_ITEMS:
         it->items.prefix = schema_program_list(program, argument0);
-        it->items.rest = guildhall_program_schema(program, rb_ary_entry(array, first + 1));
+        it->items.rest = schema_program_schema(program, rb_ary_entry(array, first + 1));
         break;
     case GUILDHALL_OP_CONTAINS:
-        it->contains.schema = guildhall_program_schema(program, argument0);
+        it->contains.schema = schema_program_schema(program, argument0);
         it->contains.min = schema_program_limit_of(rb_ary_entry(array, first + 1), 1);
         it->contains.max = schema_program_limit_of(rb_ary_entry(array, first + 2), SIZE_MAX);
         it->contains.evaluates = RTEST(rb_ary_entry(array, first + 3));
@@ -284,11 +254,11 @@ static void schema_program_build_arguments(guildhall_program *program, guildhall
     case GUILDHALL_OP_NOT:
     case GUILDHALL_OP_REF:
     case GUILDHALL_OP_UNEVALUATED_ITEMS:
-    case GUILDHALL_OP_UNEVALUATED_PROPERTIES: it->schema = guildhall_program_schema(program, argument0); break;
+    case GUILDHALL_OP_UNEVALUATED_PROPERTIES: it->schema = schema_program_schema(program, argument0); break;
     case GUILDHALL_OP_IF:
-        it->branch.test = guildhall_program_schema(program, argument0);
-        it->branch.yes = guildhall_program_schema(program, rb_ary_entry(array, first + 1));
-        it->branch.no = guildhall_program_schema(program, rb_ary_entry(array, first + 2));
+        it->branch.test = schema_program_schema(program, argument0);
+        it->branch.yes = schema_program_schema(program, rb_ary_entry(array, first + 1));
+        it->branch.no = schema_program_schema(program, rb_ary_entry(array, first + 2));
         break;
     case GUILDHALL_OP_DYNAMIC_REF: it->dynamic = schema_program_dynamic(program, array, first); break;
     }
@@ -296,54 +266,43 @@ static void schema_program_build_arguments(guildhall_program *program, guildhall
 
 /* ---- all of it */
 
-static VALUE schema_program_array_of(VALUE array, long at_least)
-{
-    Check_Type(array, T_ARRAY);
-    if (RARRAY_LEN(array) < at_least) rb_raise(rb_eArgError, "%ld elements where %ld are needed", RARRAY_LEN(array), at_least);
-    return array;
-}
-
-static VALUE schema_program_pinned_text(guildhall_program *program, VALUE text)
-{
-    Check_Type(text, T_STRING);
-    return guildhall_program_pin(program, text);
-}
-
 static void schema_program_build_instruction(guildhall_program *program, guildhall_instruction *instruction, VALUE array)
 {
-    schema_program_array_of(array, 4);
+#define KINDS(constant, name, kinds, check) GUILDHALL_KIND_##kinds,
+    static const uint8_t applies[] = {GUILDHALL_EACH_OP(KINDS)};
+    Check_Type(array, T_ARRAY);
     unsigned op = NUM2UINT(rb_ary_entry(array, 0));
     if (op >= GUILDHALL_OPS) rb_raise(rb_eArgError, "no such operation: %u", op);
     instruction->op = op;
-    instruction->applies = NUM2UINT(rb_ary_entry(array, 1));
-    instruction->keyword = schema_program_pinned_text(program, rb_ary_entry(array, 2));
-    instruction->operand = guildhall_program_pin(program, rb_ary_entry(array, 3));
-    schema_program_build_arguments(program, instruction, array, 4);
+    instruction->applies = applies[op];
+    instruction->keyword = schema_program_pinned_string(program, rb_ary_entry(array, 1));
+    instruction->operand = schema_program_pin(program, rb_ary_entry(array, 2));
+    schema_program_build_arguments(program, instruction, array, 3);
 }
 
 static void schema_program_build_schema(guildhall_program *program, guildhall_schema *schema, VALUE array)
 {
-    schema_program_array_of(array, 6);
-    schema->location = schema_program_pinned_text(program, rb_ary_entry(array, 0));
+    schema->location = schema_program_pinned_string(program, rb_ary_entry(array, 0));
     schema->types = NUM2UINT(rb_ary_entry(array, 1));
-    schema->type = guildhall_program_pin(program, rb_ary_entry(array, 2));
+    schema->type = schema_program_pin(program, rb_ary_entry(array, 2));
     schema->resource = NUM2UINT(rb_ary_entry(array, 3));
     schema->tracks = RTEST(rb_ary_entry(array, 4));
-    VALUE instructions = schema_program_array_of(rb_ary_entry(array, 5), 0);
+    VALUE instructions = rb_ary_entry(array, 5);
     schema->first = program->instruction_count;
-    schema->count = (uint32_t)RARRAY_LEN(instructions);
+    schema->count = (uint32_t)schema_program_length_of(instructions);
     for (uint32_t i = 0; i < schema->count; i++)
         schema_program_build_instruction(program, &program->instructions[program->instruction_count++], rb_ary_entry(instructions, i));
 }
 
 void guildhall_program_build(guildhall_program *program, VALUE schemas)
 {
-    schema_program_array_of(schemas, 1);
-    program->count = (uint32_t)RARRAY_LEN(schemas);
+    program->count = (uint32_t)schema_program_length_of(schemas);
     size_t instructions = 0;
-    for (uint32_t i = 0; i < program->count; i++)
-        instructions += RARRAY_LEN(schema_program_array_of(rb_ary_entry(schema_program_array_of(rb_ary_entry(schemas, i), 6), 5), 0));
-    program->schemas = guildhall_program_allocate(program, program->count * sizeof(guildhall_schema));
-    program->instructions = guildhall_program_allocate(program, instructions * sizeof(guildhall_instruction));
+    for (uint32_t i = 0; i < program->count; i++) {
+        Check_Type(rb_ary_entry(schemas, i), T_ARRAY);
+        instructions += schema_program_length_of(rb_ary_entry(rb_ary_entry(schemas, i), 5));
+    }
+    program->schemas = schema_program_allocate(program, program->count * sizeof(guildhall_schema));
+    program->instructions = schema_program_allocate(program, instructions * sizeof(guildhall_instruction));
     for (uint32_t i = 0; i < program->count; i++) schema_program_build_schema(program, &program->schemas[i], rb_ary_entry(schemas, i));
 }

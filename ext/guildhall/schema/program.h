@@ -5,7 +5,7 @@
 
 #include <ruby.h>
 #include "number.h"
-#include "table.h"
+#include "text.h"
 
 /* What an instance can be, as bits: a schema's `types` is a union of them. */
 enum {
@@ -21,41 +21,26 @@ enum {
     GUILDHALL_KIND_ANY = 255
 };
 
-typedef enum {
-    GUILDHALL_OP_NEVER,
-    GUILDHALL_OP_ENUM,
-    GUILDHALL_OP_MINIMUM,
-    GUILDHALL_OP_MAXIMUM,
-    GUILDHALL_OP_EXCLUSIVE_MINIMUM,
-    GUILDHALL_OP_EXCLUSIVE_MAXIMUM,
-    GUILDHALL_OP_MULTIPLE_OF,
-    GUILDHALL_OP_MIN_LENGTH,
-    GUILDHALL_OP_MAX_LENGTH,
-    GUILDHALL_OP_PATTERN,
-    GUILDHALL_OP_FORMAT,
-    GUILDHALL_OP_FORMAT_CALL,
-    GUILDHALL_OP_MIN_ITEMS,
-    GUILDHALL_OP_MAX_ITEMS,
-    GUILDHALL_OP_UNIQUE_ITEMS,
-    GUILDHALL_OP_ITEMS,
-    GUILDHALL_OP_CONTAINS,
-    GUILDHALL_OP_MIN_PROPERTIES,
-    GUILDHALL_OP_MAX_PROPERTIES,
-    GUILDHALL_OP_PROPERTIES,
-    GUILDHALL_OP_DEPENDENT_REQUIRED,
-    GUILDHALL_OP_DEPENDENT_SCHEMAS,
-    GUILDHALL_OP_ALL_OF,
-    GUILDHALL_OP_ANY_OF,
-    GUILDHALL_OP_ONE_OF,
-    GUILDHALL_OP_NOT,
-    GUILDHALL_OP_IF,
-    GUILDHALL_OP_REF,
-    GUILDHALL_OP_DYNAMIC_REF,
-    GUILDHALL_OP_CUSTOM,
-    GUILDHALL_OP_UNEVALUATED_ITEMS,
-    GUILDHALL_OP_UNEVALUATED_PROPERTIES,
-    GUILDHALL_OPS
-} guildhall_op;
+/* The operations, in the order in which those of one schema run: the name that the compiler knows it by, the kinds of instance that it says
+ * something about, and which schema_walker_check_… checks it. */
+#define GUILDHALL_EACH_OP(X) \
+    X(NEVER, never, ANY, never) X(ENUM, enum, ANY, enum) \
+    X(MINIMUM, minimum, NUMBER, number) X(MAXIMUM, maximum, NUMBER, number) \
+    X(EXCLUSIVE_MINIMUM, exclusive_minimum, NUMBER, number) X(EXCLUSIVE_MAXIMUM, exclusive_maximum, NUMBER, number) \
+    X(MULTIPLE_OF, multiple_of, NUMBER, number) \
+    X(MIN_LENGTH, min_length, STRING, length) X(MAX_LENGTH, max_length, STRING, length) \
+    X(PATTERN, pattern, STRING, pattern) X(FORMAT, format, STRING, format) X(FORMAT_CALL, format_call, STRING, callable) \
+    X(MIN_ITEMS, min_items, ARRAY, size) X(MAX_ITEMS, max_items, ARRAY, size) X(UNIQUE_ITEMS, unique_items, ARRAY, unique) \
+    X(ITEMS, items, ARRAY, items) X(CONTAINS, contains, ARRAY, contains) \
+    X(MIN_PROPERTIES, min_properties, OBJECT, size) X(MAX_PROPERTIES, max_properties, OBJECT, size) X(PROPERTIES, properties, OBJECT, members) \
+    X(DEPENDENT_REQUIRED, dependent_required, OBJECT, dependents) X(DEPENDENT_SCHEMAS, dependent_schemas, OBJECT, dependents) \
+    X(ALL_OF, all_of, ANY, all_of) X(ANY_OF, any_of, ANY, any_of) X(ONE_OF, one_of, ANY, one_of) X(NOT, not, ANY, not) X(IF, if, ANY, branch) \
+    X(REF, ref, ANY, ref) X(DYNAMIC_REF, dynamic_ref, ANY, dynamic_ref) \
+    X(CUSTOM, custom, ANY, callable) \
+    X(UNEVALUATED_ITEMS, unevaluated_items, ARRAY, items) X(UNEVALUATED_PROPERTIES, unevaluated_properties, OBJECT, unevaluated_members)
+
+#define GUILDHALL_OP(constant, name, kinds, check) GUILDHALL_OP_##constant,
+typedef enum { GUILDHALL_EACH_OP(GUILDHALL_OP) GUILDHALL_OPS } guildhall_op;
 
 #define GUILDHALL_NO_SCHEMA UINT32_MAX
 
@@ -93,8 +78,7 @@ typedef struct {
 
 /* `dependentRequired`: key i asks for names[i]; `dependentSchemas`: for schemas[i]. */
 typedef struct {
-    uint32_t count;
-    guildhall_text *keys;
+    guildhall_texts keys;
     guildhall_texts *names;
     uint32_t *schemas;
 } guildhall_dependents;
@@ -154,18 +138,10 @@ typedef struct {
 } guildhall_program;
 
 /* Fills an empty program with what the compiler made: an Array of
- * [location, kinds, type, resource, tracks, [[op, kinds, keyword, operand, argument…], …]] per schema.
+ * [location, kinds, type, resource, tracks, [[op, keyword, operand, argument…], …]] per schema.
  * Raises for anything else; what was taken until then is freed with the program all the same. */
 void guildhall_program_build(guildhall_program *program, VALUE schemas);
-void guildhall_program_mark(const guildhall_program *program);
-void guildhall_program_free(guildhall_program *program);
-size_t guildhall_program_memory(const guildhall_program *program);
 
-/* Memory that lives as long as the program. */
-void *guildhall_program_allocate(guildhall_program *program, size_t size);
-/* Keeps a VALUE alive and where it is; returns it. */
-VALUE guildhall_program_pin(guildhall_program *program, VALUE value);
-/* The index of a schema, checked; NO_SCHEMA for nil. */
-uint32_t guildhall_program_schema(const guildhall_program *program, VALUE index);
+extern const rb_data_type_t guildhall_program_type;
 
 #endif

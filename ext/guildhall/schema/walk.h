@@ -58,19 +58,16 @@ void guildhall_walk_init(void);
 #define GUILDHALL_WALK_ITEMS_A_STEP 16   /* elements, or slots of a table */
 #define GUILDHALL_WALK_NODES_A_STEP 4    /* Ruby objects that are made */
 
-static inline void guildhall_walk_count_bytes(guildhall_walk *walk, size_t bytes)
+static inline void guildhall_walk_count_some(guildhall_walk *walk, size_t things, size_t a_step)
 {
-    if (RB_UNLIKELY(bytes >= GUILDHALL_WALK_BYTES_A_STEP)) guildhall_walk_count(walk, bytes / GUILDHALL_WALK_BYTES_A_STEP);
+    if (RB_UNLIKELY(things >= a_step)) guildhall_walk_count(walk, things / a_step);
 }
-static inline void guildhall_walk_count_members(guildhall_walk *walk, size_t members)
-{
-    if (RB_UNLIKELY(members >= GUILDHALL_WALK_MEMBERS_A_STEP)) guildhall_walk_count(walk, members / GUILDHALL_WALK_MEMBERS_A_STEP);
-}
+static inline void guildhall_walk_count_bytes(guildhall_walk *walk, size_t n) { guildhall_walk_count_some(walk, n, GUILDHALL_WALK_BYTES_A_STEP); }
+static inline void guildhall_walk_count_members(guildhall_walk *walk, size_t n) { guildhall_walk_count_some(walk, n, GUILDHALL_WALK_MEMBERS_A_STEP); }
+static inline void guildhall_walk_count_items(guildhall_walk *walk, size_t n) { guildhall_walk_count_some(walk, n, GUILDHALL_WALK_ITEMS_A_STEP); }
 
-static inline void guildhall_walk_count_items(guildhall_walk *walk, size_t items)
-{
-    if (RB_UNLIKELY(items >= GUILDHALL_WALK_ITEMS_A_STEP)) guildhall_walk_count(walk, items / GUILDHALL_WALK_ITEMS_A_STEP);
-}
+/* Is a value one of the schema's, as JSON understands it? 1 is 1.0, and nothing else is what it is not. */
+bool guildhall_walk_among(guildhall_walk *walk, VALUE value, VALUE others);
 
 /* The two walkers. Errors are left in walk->errors. */
 bool guildhall_walk_value(guildhall_walk *walk, VALUE value);

@@ -3,7 +3,6 @@
 #include <ruby.h>
 #include <ruby/encoding.h>
 #include "format.h"
-#include "json/build.h"
 #include "json/document.h"
 #include "walk.h"
 
@@ -77,8 +76,8 @@ static inline guildhall_text schema_node_text_of(guildhall_walk *walk, node n)
 {
     guildhall_json_node string = schema_walk_tape_at(walk, n);
     guildhall_text text = {guildhall_json_source(schema_walk_tape_view_of(walk), string), guildhall_json_length(string)};
-    if (guildhall_json_type_of(string) != GUILDHALL_JSON_ESCAPED) return text;
     guildhall_walk_count_bytes(walk, text.length);
+    if (guildhall_json_type_of(string) != GUILDHALL_JSON_ESCAPED) return text;
     uint8_t *plain = guildhall_stack_take(&walk->stack, text.length);
     return (guildhall_text){plain, guildhall_json_unescape(text.bytes, text.length, plain)};
 }
@@ -88,7 +87,6 @@ static VALUE schema_node_string_of(guildhall_walk *walk, node n)
 {
     guildhall_stack_mark mark = guildhall_stack_marked(&walk->stack);
     guildhall_text text = schema_node_text_of(walk, n);
-    guildhall_walk_count_bytes(walk, text.length);
     if (NIL_P(walk->string)) walk->string = rb_enc_str_new(NULL, 0, rb_utf8_encoding());
     rb_str_set_len(walk->string, 0);
     rb_str_cat(walk->string, (const char *)text.bytes, (long)text.length);

@@ -67,6 +67,7 @@ static inline guildhall_text schema_node_text_of(guildhall_walk *walk, node n)
     int encoding = RB_ENCODING_GET(n);
     if (RB_UNLIKELY(!schema_walk_value_is_utf8(encoding) && encoding != rb_ascii8bit_encindex()))
         n = schema_walk_value_made_once(walk, n, schema_walk_value_utf8);
+    guildhall_walk_count_bytes(walk, (size_t)RSTRING_LEN(n));
     return (guildhall_text){(const uint8_t *)RSTRING_PTR(n), (size_t)RSTRING_LEN(n)};
 }
 static inline VALUE schema_node_value_of(guildhall_walk *walk, node n) { return n; }
@@ -174,6 +175,15 @@ static bool schema_node_find_member(guildhall_walk *walk, node n, guildhall_text
 }
 
 #include "walker.inc.c"
+
+bool guildhall_walk_among(guildhall_walk *walk, VALUE value, VALUE others)
+{
+    for (long i = 0; i < RARRAY_LEN(others); i++) {
+        if (schema_walker_equal_nodes(walk, value, RARRAY_AREF(others, i))) return true;
+    }
+    RB_GC_GUARD(value);
+    return false;
+}
 
 bool guildhall_walk_value(guildhall_walk *walk, VALUE value)
 {

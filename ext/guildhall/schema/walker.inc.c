@@ -4,7 +4,8 @@
  *   schema_node_kind_of(walk, n)                   one of the GUILDHALL_KIND_ bits
  *   schema_node_is_true(walk, n)                   of a boolean
  *   schema_node_size_of(walk, n)                   elements or members
- *   schema_node_number_of(walk, n), schema_node_text_of(walk, n)
+ *   schema_node_number_of(walk, n)
+ *   schema_node_text_of(walk, n)                   counts its bytes; may take room on the stack, which the schema gives back
  *   schema_node_value_of(walk, n), schema_node_string_of(walk, n)  as a Ruby object; as one that lives until the next string_of
  *   schema_node_weight_of(walk, n)                 how many Ruby objects value_of makes
  *   item_cursor, schema_node_items_of(walk, n), schema_node_next_item(&cursor, &n)
@@ -24,53 +25,25 @@
 
 static bool schema_walker_check_instruction(const step *s)
 {
+#define CHECK(constant, name, kinds, check) case GUILDHALL_OP_##constant: return schema_walker_check_##check(s);
     switch (s->it->op) {
-    case GUILDHALL_OP_NEVER: return schema_walker_fail(s, Qfalse);
-    case GUILDHALL_OP_ENUM: return schema_walker_check(s, schema_walker_one_of_values(s->walk, s->n, s->it->values));
-    case GUILDHALL_OP_MINIMUM:
-    case GUILDHALL_OP_MAXIMUM:
-    case GUILDHALL_OP_EXCLUSIVE_MINIMUM:
-    case GUILDHALL_OP_EXCLUSIVE_MAXIMUM:
-    case GUILDHALL_OP_MULTIPLE_OF: return schema_walker_check_number(s);
-    case GUILDHALL_OP_MIN_LENGTH:
-    case GUILDHALL_OP_MAX_LENGTH: return schema_walker_check_length(s);
-    case GUILDHALL_OP_PATTERN:
-        return schema_walker_check(s, guildhall_walk_match(s->walk, s->it->callable, schema_node_string_of(s->walk, s->n)));
-    case GUILDHALL_OP_FORMAT: return schema_walker_check_format(s);
-    case GUILDHALL_OP_FORMAT_CALL:
-    case GUILDHALL_OP_CUSTOM: return schema_walker_check_callable(s);
-    case GUILDHALL_OP_MIN_ITEMS:
-    case GUILDHALL_OP_MIN_PROPERTIES: return schema_walker_check_size(s, true);
-    case GUILDHALL_OP_MAX_ITEMS:
-    case GUILDHALL_OP_MAX_PROPERTIES: return schema_walker_check_size(s, false);
-    case GUILDHALL_OP_UNIQUE_ITEMS: return schema_walker_check_unique(s);
-    case GUILDHALL_OP_ITEMS: return schema_walker_check_items(s);
-    case GUILDHALL_OP_CONTAINS: return schema_walker_check_contains(s);
-    case GUILDHALL_OP_PROPERTIES: return schema_walker_check_members(s);
-    case GUILDHALL_OP_DEPENDENT_REQUIRED:
-    case GUILDHALL_OP_DEPENDENT_SCHEMAS: return schema_walker_check_dependents(s);
-    case GUILDHALL_OP_ALL_OF: return schema_walker_check_all_of(s);
-    case GUILDHALL_OP_ANY_OF: return schema_walker_check_any_of(s);
-    case GUILDHALL_OP_ONE_OF: return schema_walker_check_one_of(s);
-    case GUILDHALL_OP_NOT: return schema_walker_check_not(s);
-    case GUILDHALL_OP_IF: return schema_walker_check_branch(s);
-    case GUILDHALL_OP_REF: return schema_walker_apply(s, s->it->schema);
-    case GUILDHALL_OP_DYNAMIC_REF: return schema_walker_apply(s, guildhall_walk_dynamic(s->walk, s->it->dynamic, s->within));
-    case GUILDHALL_OP_UNEVALUATED_ITEMS: return schema_walker_check_unevaluated_items(s);
-    case GUILDHALL_OP_UNEVALUATED_PROPERTIES: return schema_walker_check_unevaluated_members(s);
+        GUILDHALL_EACH_OP(CHECK)
     case GUILDHALL_OPS: break;
     }
     return true;
+#undef CHECK
 }
 
 static bool schema_walker_check_instructions(step *s, unsigned kind, bool valid)
 {
     const guildhall_program *program = s->walk->program;
     const guildhall_instruction *it = &program->instructions[s->schema->first], *end = it + s->schema->count;
+    guildhall_stack_mark mark = guildhall_stack_marked(&s->walk->stack);
     for (; it < end && (valid || !schema_walker_settled(s)); it++) {
         s->it = it;
         if (it->applies & kind) valid &= schema_walker_check_instruction(s);
     }
+    guildhall_stack_release(&s->walk->stack, mark); /* texts */
     return valid;
 }
 

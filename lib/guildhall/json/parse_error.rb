@@ -18,7 +18,7 @@ module Guildhall
       end
 
       # @api private
-      def self.at(reason, _status, offset, line, column, path, excerpt)
+      def self.at(reason, offset, line, column, path, excerpt)
         introduce_to_gem
         new(reason, codec: "JSON", offset:, line:, column:, path:, excerpt:)
       end

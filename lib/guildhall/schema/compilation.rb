@@ -40,7 +40,7 @@ module Guildhall
       # @param arguments [Array] what the walker needs
       def emit(operation, keyword, operand, *arguments)
         number = Program::OPERATIONS.index(operation)
-        @instructions << [number, TypeMask::APPLIES.fetch(operation), keyword, operand, *arguments]
+        @instructions << [number, keyword, operand, *arguments]
       end
 
       # @return [Integer] the compiled schema inside this one

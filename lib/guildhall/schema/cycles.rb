@@ -7,7 +7,7 @@ module Guildhall
     module Cycles
       # How many of the schemas that an operation names are applied to the value itself, whatever it is.
       CERTAIN = {all_of: nil, any_of: 1, one_of: 2, not: 1, ref: 1, if: 1, dynamic_ref: 1}.freeze
-      FIRST_ARGUMENT = 4
+      FIRST_ARGUMENT = 3
       private_constant :CERTAIN, :FIRST_ARGUMENT
 
       # @param schemas [Array] what {Program} takes

@@ -79,7 +79,7 @@ static long schema_walker_repeated_item(guildhall_walk *walk, node n)
     return -1;
 }
 
-static bool schema_walker_check_unique(const step *s)
+NOT_INLINED bool schema_walker_check_unique(const step *s)
 {
     guildhall_stack_mark mark = guildhall_stack_marked(&s->walk->stack);
     long repeated = schema_walker_repeated_item(s->walk, s->n);
@@ -87,16 +87,25 @@ static bool schema_walker_check_unique(const step *s)
     return repeated < 0 || schema_walker_fail(s, LONG2NUM(repeated));
 }
 
+/* The schema of the element at `i`; NO_SCHEMA: nothing is said about it. */
+static inline uint32_t schema_walker_schema_of_item(const step *s, uint32_t i)
+{
+    if (s->it->op == GUILDHALL_OP_UNEVALUATED_ITEMS) return guildhall_evaluated_has(s->evaluated, i) ? GUILDHALL_NO_SCHEMA : s->it->schema;
+    return i < s->it->items.prefix.count ? s->it->items.prefix.indexes[i] : s->it->items.rest;
+}
+
 static bool schema_walker_check_items(const step *s)
 {
-    const guildhall_schema_list *prefix = &s->it->items.prefix;
     guildhall_walk_count_items(s->walk, schema_node_size_of(s->walk, s->n));
     item_cursor cursor = schema_node_items_of(s->walk, s->n);
     node item;
     bool valid = true;
     for (uint32_t i = 0; schema_node_next_item(&cursor, &item); i++) {
-        uint32_t schema = i < prefix->count ? prefix->indexes[i] : s->it->items.rest;
-        if (schema == GUILDHALL_NO_SCHEMA) break;
+        uint32_t schema = schema_walker_schema_of_item(s, i);
+        if (schema == GUILDHALL_NO_SCHEMA) {
+            if (s->it->op == GUILDHALL_OP_ITEMS) break; /* nor about those after it */
+            continue;
+        }
         if (s->evaluated) guildhall_evaluated_add(s->evaluated, i);
         if (schema_walker_descend(s, schema, item, &(frame){s->at, s->n, i})) continue;
         valid = false;
@@ -105,7 +114,7 @@ static bool schema_walker_check_items(const step *s)
     return valid;
 }
 
-static bool schema_walker_check_contains(const step *s)
+NOT_INLINED bool schema_walker_check_contains(const step *s)
 {
     guildhall_walk *walk = s->walk;
     guildhall_walk_mode mode = walk->mode;
@@ -122,20 +131,4 @@ static bool schema_walker_check_contains(const step *s)
     }
     walk->mode = mode;
     return (found >= s->it->contains.min && found <= s->it->contains.max) || schema_walker_fail(s, SIZET2NUM(found));
-}
-
-static bool schema_walker_check_unevaluated_items(const step *s)
-{
-    guildhall_walk_count_items(s->walk, schema_node_size_of(s->walk, s->n));
-    item_cursor cursor = schema_node_items_of(s->walk, s->n);
-    node item;
-    bool valid = true;
-    for (uint32_t i = 0; schema_node_next_item(&cursor, &item); i++) {
-        if (guildhall_evaluated_has(s->evaluated, i)) continue;
-        guildhall_evaluated_add(s->evaluated, i);
-        if (schema_walker_descend(s, s->it->schema, item, &(frame){s->at, s->n, i})) continue;
-        valid = false;
-        if (schema_walker_settled(s)) break;
-    }
-    return valid;
 }

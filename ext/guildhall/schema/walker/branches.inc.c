@@ -38,7 +38,7 @@ static bool schema_walker_check_one_of(const step *s)
     return count == 1 || schema_walker_fail(s, INT2FIX(2));
 }
 
-static bool schema_walker_check_not(const step *s)
+NOT_INLINED bool schema_walker_check_not(const step *s)
 {
     step other = *s;
     other.evaluated = NULL;

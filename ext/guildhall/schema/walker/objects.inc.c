@@ -43,14 +43,9 @@ static bool schema_walker_check_member(const step *s, uint32_t name, node key, n
 
 static inline uint32_t schema_walker_name_of(guildhall_walk *walk, const guildhall_table *names, node key, uint32_t expected)
 {
-    guildhall_stack_mark mark = guildhall_stack_marked(&walk->stack);
     guildhall_text text = schema_node_text_of(walk, key);
-    guildhall_walk_count_bytes(walk, text.length);
-    uint32_t name = expected < names->count && guildhall_text_equal(names->texts[expected], text)
-                        ? expected /* members often come in the schema's order */
-                        : guildhall_table_find(names, text);
-    guildhall_stack_release(&walk->stack, mark);
-    return name;
+    if (expected < names->count && guildhall_text_equal(names->texts[expected], text)) return expected; /* often in the schema's order */
+    return guildhall_table_find(names, text);
 }
 
 static bool schema_walker_check_members(const step *s)
@@ -108,8 +103,8 @@ static bool schema_walker_check_dependents(const step *s)
     const guildhall_dependents *dependents = s->it->dependents;
     bool valid = true;
     node ignored;
-    for (uint32_t i = 0; i < dependents->count; i++) {
-        if (!schema_node_find_member(s->walk, s->n, dependents->keys[i], &ignored)) continue;
+    for (uint32_t i = 0; i < dependents->keys.count; i++) {
+        if (!schema_node_find_member(s->walk, s->n, dependents->keys.texts[i], &ignored)) continue;
         valid &= s->it->op == GUILDHALL_OP_DEPENDENT_SCHEMAS ? schema_walker_apply(s, dependents->schemas[i])
                                                              : schema_walker_check_dependent_names(s, &dependents->names[i]);
         if (!valid && schema_walker_settled(s)) break;

@@ -2,23 +2,19 @@
 
 static bool schema_walker_check_length(const step *s)
 {
-    guildhall_stack_mark mark = guildhall_stack_marked(&s->walk->stack);
-    guildhall_text text = schema_node_text_of(s->walk, s->n);
-    guildhall_walk_count_bytes(s->walk, text.length);
-    size_t characters = guildhall_text_characters(text);
-    guildhall_stack_release(&s->walk->stack, mark);
+    size_t characters = guildhall_text_characters(schema_node_text_of(s->walk, s->n));
     bool valid = s->it->op == GUILDHALL_OP_MIN_LENGTH ? characters >= s->it->limit : characters <= s->it->limit;
     return valid || schema_walker_fail(s, SIZET2NUM(characters));
 }
 
 static bool schema_walker_check_format(const step *s)
 {
-    guildhall_stack_mark mark = guildhall_stack_marked(&s->walk->stack);
-    guildhall_text text = schema_node_text_of(s->walk, s->n);
-    guildhall_walk_count_bytes(s->walk, text.length);
-    bool valid = guildhall_format_check(s->it->format, text);
-    guildhall_stack_release(&s->walk->stack, mark);
-    return schema_walker_check(s, valid);
+    return schema_walker_check(s, guildhall_format_check(s->it->format, schema_node_text_of(s->walk, s->n)));
+}
+
+static bool schema_walker_check_pattern(const step *s)
+{
+    return schema_walker_check(s, guildhall_walk_match(s->walk, s->it->callable, schema_node_string_of(s->walk, s->n)));
 }
 
 static bool schema_walker_check_callable(const step *s)
@@ -55,8 +51,9 @@ static bool schema_walker_check_number(const step *s)
     }
 }
 
-static bool schema_walker_check_size(const step *s, bool at_least)
+static bool schema_walker_check_size(const step *s)
 {
     size_t size = schema_node_size_of(s->walk, s->n);
+    bool at_least = s->it->op == GUILDHALL_OP_MIN_ITEMS || s->it->op == GUILDHALL_OP_MIN_PROPERTIES;
     return (at_least ? size >= s->it->limit : size <= s->it->limit) || schema_walker_fail(s, SIZET2NUM(size));
 }

@@ -1,5 +1,8 @@
 /* A step of the walk: which schema looks at which value, how an error is recorded, and how the walk goes on. */
 
+/* Whose variables would make every level of the walk take more of the C stack. */
+#define NOT_INLINED static __attribute__((noinline))
+
 typedef struct frame {
     const struct frame *parent;
     node key;       /* where not in an array */
@@ -63,6 +66,13 @@ static inline bool schema_walker_descend(const step *s, uint32_t index, node n, 
 static inline bool schema_walker_apply(const step *s, uint32_t index)
 {
     return schema_walker_walk_schema(s->walk, index, s->n, s->at, s->evaluated, s->within);
+}
+
+static bool schema_walker_check_never(const step *s) { return schema_walker_fail(s, Qfalse); }
+static bool schema_walker_check_ref(const step *s) { return schema_walker_apply(s, s->it->schema); }
+static bool schema_walker_check_dynamic_ref(const step *s)
+{
+    return schema_walker_apply(s, guildhall_walk_dynamic(s->walk, s->it->dynamic, s->within));
 }
 
 /* The same without recording errors; what the schema speaks about counts only where it holds. */

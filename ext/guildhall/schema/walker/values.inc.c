@@ -1,98 +1,20 @@
 /* Is a value of the instance equal to one in the schema, to another one of the instance? And hashes. */
 
-static bool schema_walker_same_number(guildhall_walk *walk, node n, VALUE other)
-{
-    if (!RB_INTEGER_TYPE_P(other) && !RB_FLOAT_TYPE_P(other) && !rb_obj_is_kind_of(other, rb_cNumeric)) return false;
-    return guildhall_number_compare(schema_node_number_of(walk, n), guildhall_number_of(other)) == 0;
-}
-
-static bool schema_walker_same_text(guildhall_walk *walk, node n, VALUE other)
-{
-    guildhall_text text = {(const uint8_t *)RSTRING_PTR(other), (size_t)RSTRING_LEN(other)};
-    guildhall_stack_mark mark = guildhall_stack_marked(&walk->stack);
-    guildhall_walk_count_bytes(walk, text.length);
-    bool equal = guildhall_text_equal(schema_node_text_of(walk, n), text);
-    guildhall_stack_release(&walk->stack, mark);
-    return equal;
-}
-
-static bool schema_walker_same_as(guildhall_walk *walk, node n, VALUE other);
-
-static bool schema_walker_same_items(guildhall_walk *walk, node n, VALUE array)
-{
-    if (schema_node_size_of(walk, n) != (size_t)RARRAY_LEN(array)) return false;
-    item_cursor cursor = schema_node_items_of(walk, n);
-    node item;
-    for (long i = 0; schema_node_next_item(&cursor, &item); i++) {
-        if (!schema_walker_same_as(walk, item, rb_ary_entry(array, i))) return false;
-    }
-    return true;
-}
-
-static bool schema_walker_same_members(guildhall_walk *walk, node n, VALUE hash)
-{
-    if (schema_node_size_of(walk, n) != (size_t)RHASH_SIZE(hash)) return false;
-    bool same = true;
-    node key, value;
-    guildhall_walk_count_members(walk, schema_node_size_of(walk, n));
-    MEMBERS_OF(walk, n, cursor);
-    while (same && schema_node_next_member(&cursor, &key, &value)) {
-        VALUE other = rb_hash_lookup2(hash, schema_node_string_of(walk, key), Qundef);
-        same = other != Qundef && schema_walker_same_as(walk, value, other);
-    }
-    MEMBERS_END(cursor);
-    return same;
-}
-
-static bool schema_walker_same_kind(guildhall_walk *walk, node n, VALUE other)
-{
-    switch (schema_node_kind_of(walk, n)) {
-    case GUILDHALL_KIND_NULL: return NIL_P(other);
-    case GUILDHALL_KIND_BOOLEAN: return other == (schema_node_is_true(walk, n) ? Qtrue : Qfalse);
-    case GUILDHALL_KIND_INTEGER:
-    case GUILDHALL_KIND_FLOAT: return schema_walker_same_number(walk, n, other);
-    case GUILDHALL_KIND_STRING: return RB_TYPE_P(other, T_STRING) && schema_walker_same_text(walk, n, other);
-    case GUILDHALL_KIND_ARRAY: return RB_TYPE_P(other, T_ARRAY) && schema_walker_same_items(walk, n, other);
-    case GUILDHALL_KIND_OBJECT: return RB_TYPE_P(other, T_HASH) && schema_walker_same_members(walk, n, other);
-    default: return false;
-    }
-}
-
-/* Equal to a value of the schema, as JSON understands it: 1 is 1.0, and nothing else is what it is not. */
-static bool schema_walker_same_as(guildhall_walk *walk, node n, VALUE other)
-{
-    schema_walker_enter(walk);
-    bool same = schema_walker_same_kind(walk, n, other);
-    walk->depth--;
-    return same;
-}
-
-static bool schema_walker_one_of_others(guildhall_walk *walk, node n, VALUE others)
-{
-    for (long i = 0; i < RARRAY_LEN(others); i++) {
-        if (schema_walker_same_as(walk, n, RARRAY_AREF(others, i))) return true;
-    }
-    return false;
-}
-
 static bool schema_walker_one_of_values(guildhall_walk *walk, node n, const guildhall_enum *values)
 {
-    switch (schema_node_kind_of(walk, n)) {
+    unsigned kind = schema_node_kind_of(walk, n);
+    switch (kind) {
     case GUILDHALL_KIND_NULL: return values->null;
     case GUILDHALL_KIND_BOOLEAN: return schema_node_is_true(walk, n) ? values->yes : values->no;
-    case GUILDHALL_KIND_STRING: {
-        guildhall_stack_mark mark = guildhall_stack_marked(&walk->stack);
-        guildhall_text text = schema_node_text_of(walk, n);
-        guildhall_walk_count_bytes(walk, text.length);
-        bool found = guildhall_table_find(&values->texts, text) != GUILDHALL_TABLE_NONE;
-        guildhall_stack_release(&walk->stack, mark);
-        return found;
+    case GUILDHALL_KIND_STRING: return guildhall_table_find(&values->texts, schema_node_text_of(walk, n)) != GUILDHALL_TABLE_NONE;
     }
-    default: return schema_walker_one_of_others(walk, n, values->others);
-    }
+    if (RARRAY_LEN(values->others) == 0) return false;
+    if (kind & GUILDHALL_KIND_NUMBER) return guildhall_walk_among(walk, guildhall_number_value(schema_node_number_of(walk, n)), values->others);
+    guildhall_walk_count(walk, schema_node_weight_of(walk, n) / GUILDHALL_WALK_NODES_A_STEP);
+    return guildhall_walk_among(walk, schema_node_value_of(walk, n), values->others);
 }
 
-/* ---- two values of the instance */
+static bool schema_walker_check_enum(const step *s) { return schema_walker_check(s, schema_walker_one_of_values(s->walk, s->n, s->it->values)); }
 
 static bool schema_walker_equal_nodes(guildhall_walk *walk, node a, node b);
 
@@ -113,12 +35,10 @@ static bool schema_walker_equal_members(guildhall_walk *walk, node a, node b)
     bool equal = true;
     node key, value, other;
     guildhall_walk_count_members(walk, schema_node_size_of(walk, a));
-    guildhall_stack_mark mark = guildhall_stack_marked(&walk->stack);
     MEMBERS_OF(walk, a, cursor);
     while (equal && schema_node_next_member(&cursor, &key, &value))
         equal = schema_node_find_member(walk, b, schema_node_text_of(walk, key), &other) && schema_walker_equal_nodes(walk, value, other);
     MEMBERS_END(cursor);
-    guildhall_stack_release(&walk->stack, mark);
     return equal;
 }
 
@@ -131,14 +51,7 @@ static bool schema_walker_equal_kinds(guildhall_walk *walk, node a, node b)
     switch (kind) {
     case GUILDHALL_KIND_NULL: return true;
     case GUILDHALL_KIND_BOOLEAN: return schema_node_is_true(walk, a) == schema_node_is_true(walk, b);
-    case GUILDHALL_KIND_STRING: {
-        guildhall_stack_mark mark = guildhall_stack_marked(&walk->stack);
-        guildhall_text one = schema_node_text_of(walk, a), two = schema_node_text_of(walk, b);
-        bool equal = guildhall_text_equal(one, two);
-        if (one.length == two.length) guildhall_walk_count_bytes(walk, one.length);
-        guildhall_stack_release(&walk->stack, mark);
-        return equal;
-    }
+    case GUILDHALL_KIND_STRING: return guildhall_text_equal(schema_node_text_of(walk, a), schema_node_text_of(walk, b));
     case GUILDHALL_KIND_ARRAY: return schema_walker_equal_items(walk, a, b);
     case GUILDHALL_KIND_OBJECT: return schema_walker_equal_members(walk, a, b);
     default: return rb_equal(schema_node_value_of(walk, a), schema_node_value_of(walk, b));
@@ -157,7 +70,6 @@ static uint64_t schema_walker_hash_text(guildhall_walk *walk, node n)
 {
     guildhall_stack_mark mark = guildhall_stack_marked(&walk->stack);
     guildhall_text text = schema_node_text_of(walk, n);
-    guildhall_walk_count_bytes(walk, text.length);
     uint64_t hash = guildhall_number_secret_hash((uint64_t)rb_memhash(text.bytes, (long)text.length));
     guildhall_stack_release(&walk->stack, mark);
     return hash;
