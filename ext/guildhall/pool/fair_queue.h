@@ -6,8 +6,12 @@
 
 #include <pthread.h>
 #include "batch.h"
-#include "histogram.h"
 #include "sources.h"
+
+/* How durations are distributed: a counter for each quarter of a power of two of nanoseconds, added to from any Ractor. */
+typedef struct {
+    _Atomic uint64_t counts[160];
+} guildhall_histogram;
 
 typedef struct guildhall_fair_queue {
     unsigned generation;           /* of the process that made it */
@@ -107,5 +111,8 @@ void guildhall_fair_queue_wake(guildhall_fair_queue *, size_t workers);
 size_t guildhall_fair_queue_workers_for(const guildhall_batch *);
 /* Summons the supervisor: it looks at once. With the GVL. */
 void guildhall_fair_queue_summon(guildhall_fair_queue *);
+void guildhall_histogram_add(guildhall_histogram *, int64_t nanoseconds);
+/* The duration that this share of all samples stays below, in nanoseconds, 12 % too long at most; 0: no samples. */
+double guildhall_histogram_quantile(const guildhall_histogram *, double share);
 
 #endif
