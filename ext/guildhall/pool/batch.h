@@ -15,7 +15,6 @@
 #include <guildhall/records.h>
 #include <guildhall/sharing.h>
 #include "cost_model.h"
-#include "decision.h"
 #include "runnable.h"
 #include "waiting/waiter.h"
 
@@ -28,6 +27,31 @@ enum {
 };
 
 #define GUILDHALL_NO_INDEX SIZE_MAX
+
+/* Where a batch is run, and why. In the order of Guildhall::Pool::Decision::ALL. */
+typedef enum {
+    GUILDHALL_INLINE_SMALL,        /* handing it over would take longer */
+    GUILDHALL_INLINE_SLOWER,       /* workers were slower, as measured */
+    GUILDHALL_INLINE_SATURATED,
+    GUILDHALL_INLINE_QUEUE_CLOSED, /* the pool shuts down or rests; or the process was just forked */
+    GUILDHALL_INLINE_FORCED,       /* parallel: false */
+    GUILDHALL_INLINE_MODE,         /* GUILDHALL_INLINE, Pool.inline */
+    GUILDHALL_INLINE_NO_WORKERS,
+    GUILDHALL_INLINE_BREAKER_OPEN,
+    GUILDHALL_INLINE_MAIN_ONLY,    /* the task says so */
+    GUILDHALL_PARALLEL_UNKNOWN,    /* no worker has run its code yet, or it is not known what that costs */
+    GUILDHALL_PARALLEL_WORTHWHILE,
+    GUILDHALL_PARALLEL_OVERDUE,    /* begun inline, and took longer than expected */
+    GUILDHALL_PARALLEL_FORCED,     /* parallel: true */
+    GUILDHALL_DECISIONS
+} guildhall_decision;
+
+/* Whether it was made by what is known of the code, not by a setting or by the state of the pool. */
+static inline bool guildhall_decision_may_change(guildhall_decision decision)
+{
+    return decision == GUILDHALL_INLINE_SMALL || decision == GUILDHALL_INLINE_SLOWER ||
+           (decision >= GUILDHALL_PARALLEL_UNKNOWN && decision <= GUILDHALL_PARALLEL_OVERDUE);
+}
 
 struct guildhall_source;
 struct guildhall_fair_queue;

@@ -5,7 +5,6 @@
 #include <ruby/ractor.h>
 #include <stdlib.h>
 #include <guildhall/sharing.h>
-#include "help.h"
 #include "init.h"
 #include "memory/gc_block.h"
 #include "run.h"

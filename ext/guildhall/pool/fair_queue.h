@@ -115,4 +115,18 @@ void guildhall_histogram_add(guildhall_histogram *, int64_t nanoseconds);
 /* The duration that this share of all samples stays below, in nanoseconds, 12 % too long at most; 0: no samples. */
 double guildhall_histogram_quantile(const guildhall_histogram *, double share);
 
+/* ---- where payloads run (decision.c). In the main Ractor, with the GVL */
+
+/* Decides where a batch runs: `count` payloads of about `bytes` bytes. `reading`: the caller waits for it, and can run payloads too.
+ * Code that no worker has run yet always goes to a worker first: that is its trial. */
+guildhall_decision guildhall_decide(guildhall_fair_queue *, const guildhall_runnable *, size_t bytes, size_t count, bool reading);
+/* Whether this much work is worth a hand-over to workers. */
+bool guildhall_worth_spreading(guildhall_fair_queue *, double work_ns);
+/* How many threads the work is enough for, the caller and the workers together; 0: its cost is not known. */
+size_t guildhall_parallelism_for(guildhall_fair_queue *, double work_ns, bool reading);
+/* Whether a batch's caller should still wait for a worker to run the first payload: none has run its code yet. */
+bool guildhall_help_on_trial(const guildhall_batch *);
+/* Whether a caller is to run payloads that are in line for workers. `stalled`: it has waited for some, in vain. */
+bool guildhall_help_wanted(guildhall_batch *, bool stalled);
+
 #endif

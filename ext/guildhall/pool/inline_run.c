@@ -2,7 +2,6 @@
  * what takes longer than a hand-over becomes a Batch, and is spread over workers while it runs. */
 #include "batch.h"
 #include "fair_queue.h"
-#include "help.h"
 #include "run.h"
 #include <ruby/fiber/scheduler.h>
 

@@ -230,3 +230,53 @@ size_t guildhall_run(guildhall_batch *batch, size_t from, size_t to, int64_t unt
     if (batch->runnable->decoder && r.outcomes * batch->bytes >= malloc_noticed) ruby_xfree(ruby_xmalloc(1));
     return r.next;
 }
+
+/* ---- callers that run payloads, and give way to other threads */
+
+static VALUE pool_run_yield_turn(VALUE nothing)
+{
+    rb_thread_schedule();
+    return nothing;
+}
+
+static int64_t pool_run_turn_ns(const guildhall_fair_queue *queue)
+{
+    return atomic_load_explicit(&queue->yielding, memory_order_relaxed) > 0 ? GUILDHALL_SHORT_SPAN_NS : GUILDHALL_SPAN_NS;
+}
+
+/* Does not wait for the end of Ruby's time slice of 100 ms. */
+void guildhall_give_way(guildhall_fair_queue *queue)
+{
+    int64_t turn = pool_run_turn_ns(queue), now = turn == GUILDHALL_SHORT_SPAN_NS ? guildhall_now() : guildhall_coarse_now();
+    if (now - atomic_load_explicit(&queue->yielded_at, memory_order_relaxed) < turn) return;
+    atomic_fetch_add(&queue->yielding, 1);
+    int state = 0;
+    rb_protect(pool_run_yield_turn, Qnil, &state);
+    atomic_fetch_sub(&queue->yielding, 1);
+    atomic_store_explicit(&queue->yielded_at, guildhall_now(), memory_order_relaxed);
+    if (state) rb_jump_tag(state);
+}
+
+static void pool_run_call_missing_worker(const guildhall_batch *batch)
+{
+    guildhall_fair_queue *queue = batch->queue;
+    size_t idle = atomic_load(&queue->idle_workers), all = atomic_load(&queue->worker_count), busy = all > idle ? all - idle : 0;
+    if (busy < guildhall_fair_queue_workers_for(batch)) guildhall_fair_queue_wake(queue, 1);
+}
+
+void guildhall_help_run_some(guildhall_batch *batch)
+{
+    bool parallel = atomic_load(&batch->parallel), settled = parallel || !guildhall_decision_may_change(batch->decision);
+    int64_t until = guildhall_now() + (settled ? pool_run_turn_ns(batch->queue) : GUILDHALL_SHORT_SPAN_NS);
+    size_t from, count, next = 0, skipped = GUILDHALL_NO_INDEX;
+    do {
+        count = parallel ? guildhall_batch_slice_size(batch) : batch->size;
+        count = guildhall_batch_take(batch, count, &from);
+        if (count) next = guildhall_run(batch, from, from + count, until, NULL, &skipped);
+        if (count && next < from + count) guildhall_batch_rewind(batch, next);
+    } while (count && parallel && guildhall_now() < until);
+    if (skipped != GUILDHALL_NO_INDEX) guildhall_batch_rewind(batch, skipped);
+    guildhall_batch_measure(batch);
+    if (parallel && guildhall_batch_any_unclaimed(batch)) pool_run_call_missing_worker(batch);
+    guildhall_give_way(batch->queue);
+}

@@ -21,5 +21,9 @@ static inline size_t guildhall_payloads_between_looks(double every_ns, double co
  * becomes its Failure; what ends the thread goes on to do so, with the payload released (caller) or left in the slot (worker). *skipped
  * becomes the least index that a caller leaves to workers, if there is any. Returns the index of the first payload not looked at. */
 size_t guildhall_run(guildhall_batch *, size_t from, size_t to, int64_t until, guildhall_worker_slot *worker, size_t *skipped);
+/* In a caller: runs payloads for some milliseconds at most. May raise what interrupts the thread. */
+void guildhall_help_run_some(guildhall_batch *);
+/* Releases the GVL for a moment, if that was not done lately. May raise what interrupts the thread. */
+void guildhall_give_way(guildhall_fair_queue *);
 
 #endif
