@@ -1,4 +1,4 @@
-#include "record.h"
+#include "reading.h"
 #include <guildhall/block_pool.h>
 #include <guildhall/records.h>
 #include <guildhall/sharing.h>
