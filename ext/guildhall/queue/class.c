@@ -153,30 +153,25 @@ static int queue_attempt_pop(void *context)
     return (self->moved = guildhall_channel_pop(self->channel, self->lane, self->items, self->count, &self->stripe)) != 0;
 }
 
-static void queue_after_push(transfer *self)
-{
-    if (self->moved <= 0) return;
-    for (long i = 0; i < self->moved; i++) guildhall_refers(self->queue, (VALUE)self->items[i]);
-    guildhall_channel_pushed(self->channel, self->lane);
-}
-
 static void queue_wake_after_pop(transfer *self)
 {
     if (self->moved > 0) guildhall_channel_popped(self->channel, self->stripe);
     else if (self->moved == GUILDHALL_RING_CLOSED) guildhall_channel_exhausted(self->channel);
 }
 
+/* deadline: below 0 not to wait at all. */
 static void queue_wait_to_push(transfer *self, int64_t deadline)
 {
-    if (!queue_attempt_push(self))
+    if (!queue_attempt_push(self) && deadline >= 0)
         guildhall_wait(&guildhall_channel_stripe(self->channel, self->lane)->givers, queue_attempt_push, self, deadline);
     if (self->moved == GUILDHALL_RING_CLOSED) rb_raise(closed_error, "queue closed");
-    queue_after_push(self);
+    for (long i = 0; i < self->moved; i++) guildhall_refers(self->queue, (VALUE)self->items[i]);
+    if (self->moved > 0) guildhall_channel_pushed(self->channel, self->lane);
 }
 
 static void queue_wait_to_pop(transfer *self, int64_t deadline)
 {
-    if (!queue_attempt_pop(self)) guildhall_wait(&self->channel->takers, queue_attempt_pop, self, deadline);
+    if (!queue_attempt_pop(self) && deadline >= 0) guildhall_wait(&self->channel->takers, queue_attempt_pop, self, deadline);
     queue_wake_after_pop(self);
 }
 
@@ -228,7 +223,7 @@ static VALUE queue_push(int argc, VALUE *argv, VALUE queue)
     }
     queue_check_item(queue, item);
     transfer self = queue_begin_push(queue, (uintptr_t *)&item, 1);
-    queue_wait_to_push(&self, deadline < 0 ? 1 : deadline);
+    queue_wait_to_push(&self, deadline);
     RB_GC_GUARD(item);
     RB_GC_GUARD(queue);
     if (self.moved > 0) return queue;
@@ -246,7 +241,7 @@ static VALUE queue_pop(int argc, VALUE *argv, VALUE queue)
     }
     VALUE item = Qnil;
     transfer self = queue_begin_pop(queue, (uintptr_t *)&item, 1);
-    queue_wait_to_pop(&self, deadline < 0 ? 1 : deadline);
+    queue_wait_to_pop(&self, deadline);
     RB_GC_GUARD(item);
     RB_GC_GUARD(queue);
     if (self.moved > 0) return item;
@@ -258,9 +253,7 @@ static VALUE queue_try_push(VALUE queue, VALUE item)
 {
     queue_check_item(queue, item);
     transfer self = queue_begin_push(queue, (uintptr_t *)&item, 1);
-    queue_attempt_push(&self);
-    if (self.moved == GUILDHALL_RING_CLOSED) rb_raise(closed_error, "queue closed");
-    queue_after_push(&self);
+    queue_wait_to_push(&self, -1);
     RB_GC_GUARD(item);
     RB_GC_GUARD(queue);
     return self.moved > 0 ? Qtrue : Qfalse;
@@ -271,8 +264,7 @@ static VALUE queue_try_pop(int argc, VALUE *argv, VALUE queue)
     rb_check_arity(argc, 0, 1);
     VALUE item = Qnil;
     transfer self = queue_begin_pop(queue, (uintptr_t *)&item, 1);
-    queue_attempt_pop(&self);
-    queue_wake_after_pop(&self);
+    queue_wait_to_pop(&self, -1);
     RB_GC_GUARD(item);
     RB_GC_GUARD(queue);
     if (self.moved > 0) return item;

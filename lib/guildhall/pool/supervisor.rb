@@ -59,8 +59,8 @@ module Guildhall
         queue = @worker_set.queue
         {workers: queue.worker_count, busy: @worker_set.handles.count { |handle| handle.slot.busy? }, abandoned: @worker_set.abandoned.size,
          deaths: @deaths, breaker_open: @circuit_breaker.open?, **statistics_of_line(queue), **statistics_of_payloads(*queue.counts),
-         wait_seconds: QUANTILES.transform_values { |share| queue.wait_quantile(share) },
-         run_seconds: QUANTILES.transform_values { |share| queue.run_quantile(share) }, by_worker: statistics_by_worker}
+         wait_seconds: QUANTILES.transform_values { |share| queue.quantile(false, share) },
+         run_seconds: QUANTILES.transform_values { |share| queue.quantile(true, share) }, by_worker: statistics_by_worker}
       end
 
       def resize(count)
