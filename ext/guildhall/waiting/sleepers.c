@@ -235,15 +235,69 @@ static void sleepers_on_suspended(rb_event_flag_t event, const rb_internal_threa
     rb_thread_wakeup_alive(data->thread);
 }
 
+/* ---- alarm: a descriptor that becomes readable when it is rung; on Linux at the deadline, too (ALARM_KEEPS_TIME). False: no descriptor is
+ * left; errno says more. */
+
+#ifdef GUILDHALL_TIMERFD
+#include <sys/timerfd.h>
+enum { ALARM_KEEPS_TIME = 1 };
+
+static bool sleepers_open_alarm(guildhall_alarm *alarm, int64_t deadline)
+{
+    alarm->readable = alarm->bell = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+    if (alarm->readable < 0) return false;
+    struct itimerspec at = {.it_value = {deadline / 1000000000, deadline % 1000000000}};
+    if (deadline) timerfd_settime(alarm->readable, TFD_TIMER_ABSTIME, &at, NULL);
+    return true;
+}
+
+static void sleepers_ring(int bell)
+{
+    struct itimerspec now = {.it_value = {0, 1}};
+    timerfd_settime(bell, 0, &now, NULL);
+}
+
+static void sleepers_shut_alarm(guildhall_alarm *alarm) { close(alarm->readable); }
+
+#else
+#include <errno.h>
+#include <fcntl.h>
+enum { ALARM_KEEPS_TIME = 0 };
+
+/* The thread that waits for the pipe watches the deadline. */
+static bool sleepers_open_alarm(guildhall_alarm *alarm, int64_t deadline)
+{
+    int ends[2];
+    alarm->readable = alarm->bell = -1;
+    if (pipe(ends) != 0) return false;
+    for (int i = 0; i < 2; i++) fcntl(ends[i], F_SETFD, FD_CLOEXEC);
+    fcntl(ends[0], F_SETFL, O_NONBLOCK);
+    *alarm = (guildhall_alarm){ends[0], ends[1]};
+    return true;
+}
+
+static void sleepers_ring(int bell)
+{
+    while (write(bell, "", 1) < 0 && errno == EINTR) continue;
+}
+
+static void sleepers_shut_alarm(guildhall_alarm *alarm)
+{
+    close(alarm->readable);
+    close(alarm->bell);
+}
+
+#endif
+
 /* ---- timed, steps, fiber: with a deadline */
 
-static void sleepers_rouse_alarm(guildhall_waiter *unused, uintptr_t bell) { guildhall_alarm_ring((int)bell); }
+static void sleepers_rouse_alarm(guildhall_waiter *unused, uintptr_t bell) { sleepers_ring((int)bell); }
 
 static const guildhall_sleeper timed = {sleepers_sleep, sleepers_rouse_alarm, 1};
 
 static void sleepers_close_alarm(guildhall_parked *self)
 {
-    guildhall_alarm_close(&self->alarm);
+    sleepers_shut_alarm(&self->alarm);
     RB_GC_GUARD(self->resource);
 }
 
@@ -252,7 +306,7 @@ static void sleepers_timed_step(guildhall_parked *self) { rb_thread_wait_fd(self
 /* False where no descriptor is left. */
 static bool sleepers_set_alarm(guildhall_parked *self)
 {
-    if (!GUILDHALL_ALARM_KEEPS_TIME || !guildhall_alarm_open(&self->alarm, self->deadline)) return false;
+    if (!ALARM_KEEPS_TIME || !sleepers_open_alarm(&self->alarm, self->deadline)) return false;
     self->finish = sleepers_close_alarm;
     sleepers_use(self, &timed, sleepers_timed_step, (uintptr_t)self->alarm.bell);
     return true;
@@ -269,7 +323,7 @@ static void sleepers_short_step(guildhall_parked *self)
 static void sleepers_fiber_step(guildhall_parked *self)
 {
     VALUE limit = Qnil; /* seconds; nil: none, or the alarm sees to it */
-    if (self->deadline && !GUILDHALL_ALARM_KEEPS_TIME) {
+    if (self->deadline && !ALARM_KEEPS_TIME) {
         int64_t left = self->deadline - guildhall_now();
         limit = DBL2NUM(left > 0 ? (double)left / 1e9 : 0);
     }
@@ -287,10 +341,10 @@ static VALUE sleepers_open_io(VALUE descriptor)
 static void sleepers_use_fiber(guildhall_parked *self)
 {
     int raised = 0;
-    if (!guildhall_alarm_open(&self->alarm, self->deadline)) rb_sys_fail("a descriptor to wait with");
+    if (!sleepers_open_alarm(&self->alarm, self->deadline)) rb_sys_fail("a descriptor to wait with");
     self->resource = rb_protect(sleepers_open_io, (VALUE)self->alarm.readable, &raised);
     if (raised) {
-        guildhall_alarm_close(&self->alarm);
+        sleepers_shut_alarm(&self->alarm);
         rb_jump_tag(raised);
     }
     self->finish = sleepers_close_alarm;
