@@ -1,8 +1,6 @@
 /* The slots of a batch: claiming, publishing, waiting. */
-#include "batch.h"
-#include <stdlib.h>
-#include <guildhall/sharing.h>
 #include "fair_queue.h"
+#include <stdlib.h>
 #include "transfer.h"
 
 #define NOBODY (SIZE_MAX - 1)

@@ -1,5 +1,4 @@
 /* Guildhall::Pool::Batch in Ruby. */
-#include "batch.h"
 #include "fair_queue.h"
 #include <ruby/encoding.h>
 #include <ruby/ractor.h>
@@ -7,7 +6,6 @@
 #include <guildhall/sharing.h>
 #include "init.h"
 #include "memory/gc_block.h"
-#include "run.h"
 #include "transfer.h"
 #include "values/frozen.h"
 #include "values/share.h"
@@ -110,30 +108,6 @@ size_t guildhall_mean_bytes(VALUE payloads, bool records)
     return sampled ? sum / (size_t)sampled : 0;
 }
 
-/* One block of memory: the struct, payloads, slots, metadata. It is not Ruby's, because any Ractor may be the last one to hold it; Ruby is
- * told of its size. The slots are unset before anything can be collected. */
-static guildhall_batch *pool_batch_new(size_t size, bool metadata)
-{
-    size_t bytes = pool_batch_block_bytes(size, metadata);
-    if (size > SIZE_MAX / sizeof(VALUE) / 4) rb_memerror();
-    guildhall_gc_block_adopt(bytes);
-    guildhall_batch *batch = calloc(1, bytes);
-    if (!batch) rb_memerror();
-    VALUE *values = (VALUE *)(batch + 1);
-    batch->payloads = values;
-    batch->slots = (_Atomic VALUE *)(values + size);
-    batch->metadata = metadata ? values + 2 * size : NULL;
-    for (size_t i = 0; i < size; i++) {
-        values[i] = Qnil;
-        atomic_init(&batch->slots[i], GUILDHALL_SLOT_UNSET);
-        if (metadata) batch->metadata[i] = Qnil;
-    }
-    batch->size = size;
-    atomic_init(&batch->holders, 1);
-    guildhall_waitlist_init(&batch->readers);
-    return batch;
-}
-
 /* Ruby that has run since the slots were counted, or runs meanwhile, may have changed the Array. */
 static void pool_batch_fill(VALUE self, VALUE *to, VALUE from, bool metadata)
 {
@@ -156,15 +130,34 @@ static void pool_batch_fill(VALUE self, VALUE *to, VALUE from, bool metadata)
 
 static VALUE batch_class;
 
+/* One block of memory: the struct, payloads, slots, metadata. It is not Ruby's, because any Ractor may be the last one to hold it; Ruby is
+ * told of its size. The slots are unset before anything can be collected. */
 static VALUE pool_batch_allocate(VALUE queue, VALUE runnable, size_t size, size_t bytes, bool metadata)
 {
     guildhall_fair_queue *in = guildhall_fair_queue_of(queue);
     guildhall_runnable *of = guildhall_runnable_of(runnable);
+    size_t block = pool_batch_block_bytes(size, metadata);
+    if (size > SIZE_MAX / sizeof(VALUE) / 4) rb_memerror();
     VALUE self = TypedData_Wrap_Struct(batch_class, &batch_type, NULL);
-    guildhall_batch *batch = RTYPEDDATA_DATA(self) = pool_batch_new(size, metadata);
+    guildhall_gc_block_adopt(block);
+    guildhall_batch *batch = calloc(1, block);
+    if (!batch) rb_memerror();
+    VALUE *values = (VALUE *)(batch + 1);
+    batch->payloads = values;
+    batch->slots = (_Atomic VALUE *)(values + size);
+    batch->metadata = metadata ? values + 2 * size : NULL;
+    for (size_t i = 0; i < size; i++) {
+        batch->payloads[i] = Qnil;
+        atomic_init(&batch->slots[i], GUILDHALL_SLOT_UNSET);
+        if (metadata) batch->metadata[i] = Qnil;
+    }
+    batch->size = size;
     batch->self = self;
-    batch->generation = guildhall_fork_generation();
     batch->queue_object = batch->source_name = batch->runnable_object = Qnil;
+    atomic_init(&batch->holders, 1);
+    guildhall_waitlist_init(&batch->readers);
+    RTYPEDDATA_DATA(self) = batch;
+    batch->generation = guildhall_fork_generation();
     RB_OBJ_WRITE(self, &batch->runnable_object, runnable);
     RB_OBJ_WRITE(self, &batch->queue_object, queue);
     batch->runnable = of;

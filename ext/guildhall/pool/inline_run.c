@@ -1,8 +1,6 @@
 /* The short way for a caller that waits for a batch: it begins at once, in its own thread, without a Batch or a Future. Only
  * what takes longer than a hand-over becomes a Batch, and is spread over workers while it runs. */
-#include "batch.h"
 #include "fair_queue.h"
-#include "run.h"
 #include <ruby/fiber/scheduler.h>
 
 static VALUE guildhall_module;

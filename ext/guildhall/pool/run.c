@@ -1,5 +1,5 @@
 /* The loop that the payloads of batches go through. One rb_protect serves all payloads up to the next one that raises. */
-#include "run.h"
+#include "fair_queue.h"
 #include <ruby/encoding.h>
 #include "values/frozen.h"
 

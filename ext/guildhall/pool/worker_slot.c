@@ -3,7 +3,6 @@
 #include <ruby/ractor.h>
 #include <guildhall/sharing.h>
 #include "init.h"
-#include "run.h"
 
 static void pool_worker_slot_mark(void *data)
 {
