@@ -35,7 +35,7 @@ typedef struct guildhall_fair_queue {
     _Atomic bool summoned;         /* the supervisor is */
     _Atomic size_t inflight;       /* parallel batches that are not complete */
     int64_t shortest_deadline_ns;  /* of those, for one payload; 0: none has one. Under the lock */
-    _Atomic bool slices_wanted;    /* somebody subscribes to slices: the supervisor is summoned for each */
+    _Atomic bool slices_wanted;    /* somebody subscribes to slices: workers tell of each */
     _Atomic uint64_t decisions[GUILDHALL_DECISIONS]; /* how often each was made */
     guildhall_cost_model costs;    /* written in the main Ractor, but for payloads' costs */
     _Atomic uint64_t inlined_payloads, worker_payloads, late_results;
@@ -43,13 +43,6 @@ typedef struct guildhall_fair_queue {
 } guildhall_fair_queue;
 
 #define GUILDHALL_NO_POSITION SIZE_MAX
-
-enum { GUILDHALL_SLICE_RECORDS = 256 }; /* kept for the supervisor; it may be late */
-
-typedef struct {
-    size_t from, count;
-    int64_t nanoseconds;
-} guildhall_slice_record;
 
 /* What a worker is doing now, and what it has done. The worker writes; the supervisor and callers of Pool#stats read, from other
  * Ractors. A slot outlives its worker until the supervisor has recovered the slice that was left in it. */
@@ -69,8 +62,6 @@ typedef struct guildhall_worker_slot {
     bool others_wanted;               /* whether, when the slice was taken, another batch lacked a worker; only its worker reads it */
     bool room_made;                   /* whether its last look at the line took a batch out; only its worker reads it */
     _Atomic uint64_t slices, payloads, failures, busy_ns;
-    guildhall_slice_record records[GUILDHALL_SLICE_RECORDS]; /* written by the worker, read by the supervisor */
-    _Atomic size_t recorded, reported;
 } guildhall_worker_slot;
 
 guildhall_fair_queue *guildhall_fair_queue_of(VALUE object);

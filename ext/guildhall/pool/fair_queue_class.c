@@ -184,7 +184,6 @@ static VALUE pool_fair_queue_shortest_deadline(VALUE self)
     return pool_fair_queue_seconds((double)guildhall_fair_queue_shortest_deadline(guildhall_fair_queue_of(self)));
 }
 
-/* Whether the supervisor is to be summoned for every slice. */
 static VALUE pool_fair_queue_want_slices(VALUE self, VALUE wanted)
 {
     atomic_store(&guildhall_fair_queue_of(self)->slices_wanted, RTEST(wanted));

@@ -100,28 +100,19 @@ static VALUE pool_worker_slot_take(VALUE self)
     return Qtrue;
 }
 
-/* For subscribers to every slice. A record that was not fetched in time is overwritten. */
-static void pool_worker_slot_record_slice(guildhall_worker_slot *worker)
-{
-    size_t number = atomic_load(&worker->recorded);
-    size_t from = atomic_load(&worker->from), to = atomic_load(&worker->to);
-    worker->records[number % GUILDHALL_SLICE_RECORDS] =
-        (guildhall_slice_record){from, to - from, guildhall_now() - atomic_load(&worker->slice_since)};
-    atomic_store(&worker->recorded, number + 1);
-    guildhall_fair_queue_summon(worker->queue);
-}
-
-/* Runs the slice; where it is stopped early, the rest goes back in line. */
+/* Runs the slice; where it is stopped early, the rest goes back in line. Where somebody subscribes to slices, [index of the first payload,
+ * payloads, seconds]; else nil. */
 static VALUE pool_worker_slot_work(VALUE self)
 {
     guildhall_worker_slot *worker = pool_worker_slot_of(self);
     guildhall_batch *batch = atomic_load(&worker->batch);
     int64_t until = batch->slice ? 0 : guildhall_now() + GUILDHALL_SPAN_NS; /* payloads may be dearer than they were */
-    size_t to = atomic_load(&worker->to), next = guildhall_run(batch, atomic_load(&worker->from), to, until, worker, NULL);
+    size_t from = atomic_load(&worker->from), to = atomic_load(&worker->to), next = guildhall_run(batch, from, to, until, worker, NULL);
     if (next < to) guildhall_batch_rewind(batch, next);
     guildhall_fair_queue_leave_slice(worker);
-    if (atomic_load_explicit(&worker->queue->slices_wanted, memory_order_relaxed)) pool_worker_slot_record_slice(worker);
-    return Qnil;
+    if (!atomic_load_explicit(&worker->queue->slices_wanted, memory_order_relaxed)) return Qnil;
+    double seconds = (double)(guildhall_now() - atomic_load(&worker->slice_since)) / 1e9;
+    return rb_ary_new_from_args(3, SIZET2NUM(from), SIZET2NUM(to - from), DBL2NUM(seconds));
 }
 
 static void pool_worker_slot_count_out(guildhall_worker_slot *worker)
@@ -216,22 +207,6 @@ static VALUE pool_worker_slot_abandon(VALUE self, VALUE index, VALUE since, VALU
     return abandoned ? Qtrue : Qfalse;
 }
 
-/* Supervisor: [[index of the first payload, payloads, seconds], …] of the slices since the last call. */
-static VALUE pool_worker_slot_new_slices(VALUE self)
-{
-    guildhall_worker_slot *worker = pool_worker_slot_of(self);
-    size_t upto = atomic_load(&worker->recorded), at = atomic_load(&worker->reported);
-    VALUE slices = rb_ary_new();
-    if (upto - at > GUILDHALL_SLICE_RECORDS) at = upto - GUILDHALL_SLICE_RECORDS;
-    for (; at < upto; at++) {
-        guildhall_slice_record record = worker->records[at % GUILDHALL_SLICE_RECORDS];
-        rb_ary_push(slices, rb_ary_new_from_args(3, SIZET2NUM(record.from), SIZET2NUM(record.count),
-                                                 DBL2NUM((double)record.nanoseconds / 1e9)));
-    }
-    atomic_store(&worker->reported, upto);
-    return slices;
-}
-
 static VALUE pool_worker_slot_retire(VALUE self)
 {
     guildhall_worker_slot *worker = pool_worker_slot_of(self);
@@ -264,7 +239,6 @@ void guildhall_init_pool_worker_slot(VALUE pool)
     rb_define_method(worker, "overdue", pool_worker_slot_overdue, 0);
     rb_define_method(worker, "recover", pool_worker_slot_recover, 1);
     rb_define_method(worker, "abandon", pool_worker_slot_abandon, 3);
-    rb_define_method(worker, "new_slices", pool_worker_slot_new_slices, 0);
     rb_define_method(worker, "retire", pool_worker_slot_retire, 0);
     rb_define_method(worker, "exited?", pool_worker_slot_exited_p, 0);
     rb_define_method(worker, "busy?", pool_worker_slot_busy_p, 0);

@@ -197,10 +197,8 @@ module Guildhall
       end
 
       def report_slices
-        @worker_set.handles.each do |handle|
-          handle.slot.new_slices.each do |first, payloads, seconds|
-            @instrumentation.publish("pool.slice_finished", worker: handle.number, first:, payloads:, seconds:)
-          end
+        @worker_set.slices.drain.each do |worker, first, payloads, seconds|
+          @instrumentation.publish("pool.slice_finished", worker:, first:, payloads:, seconds:)
         end
       end
 
