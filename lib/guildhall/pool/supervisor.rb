@@ -54,7 +54,6 @@ module Guildhall
         ensure_running if @started && !@thread&.alive? && Thread.main.alive? # a process that exits starts no threads
       end
 
-      # @return [Hash{Symbol=>Object}] plain numbers: what the pool does and has done
       def statistics
         queue = @worker_set.queue
         {workers: queue.worker_count, busy: @worker_set.handles.count { |handle| handle.slot.busy? }, abandoned: @worker_set.abandoned.size,
@@ -79,7 +78,6 @@ module Guildhall
       end
 
       # Ends workers and thread. Returns in time, whatever they do.
-      # @param timeout [Numeric, nil] seconds; nil: no limit
       # @return [Boolean] whether all of them have ended
       def stop(timeout)
         limit = Clock.deadline(timeout)

@@ -9,7 +9,6 @@ module Guildhall
     # A worker Ractor's body: takes slices and runs them, until there is nothing more to take. Both are native; no Ruby
     # block, and no other thread, is involved between a payload and its result.
     module Worker
-      # @param line [Log::Line] what its tasks log to
       # @param slices [Guildhall::Queue] what it tells of its slices, where somebody subscribes to them
       def self.start(number, slot, line, queue, slices)
         I18nWorkaround.apply
