@@ -187,13 +187,6 @@ static void kafka_reader_read_partitions(reader *reader)
     }
 }
 
-/* The main queue first, until it is empty: rebalances, errors, and what was fetched of a partition that was opened too late. */
-static void kafka_reader_read_all(reader *reader)
-{
-    while (kafka_reader_read_queue(reader, reader->main_queue, NULL, BATCH) > 0) {}
-    kafka_reader_read_partitions(reader);
-}
-
 static bool kafka_reader_something_taken(const reader *reader)
 {
     if (reader->error_count || reader->no_memory) return true;
@@ -208,7 +201,9 @@ static void *kafka_reader_read_until_taken(void *argument)
     reader *reader = argument;
     for (;;) {
         bool interrupted = guildhall_wakeup_reset(&reader->wakeup);
-        kafka_reader_read_all(reader);
+        /* The main queue first, until it is empty: rebalances, errors, and what was fetched of a partition that was opened too late. */
+        while (kafka_reader_read_queue(reader, reader->main_queue, NULL, BATCH) > 0) {}
+        kafka_reader_read_partitions(reader);
         if (interrupted || kafka_reader_something_taken(reader)) return NULL;
         if (!guildhall_wakeup_wait(&reader->wakeup, reader->deadline)) return NULL;
     }

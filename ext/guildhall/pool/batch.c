@@ -54,13 +54,6 @@ VALUE guildhall_batch_claim(guildhall_batch *batch, size_t index)
     return atomic_compare_exchange_strong(&batch->slots[index], &seen, mark) ? mark : 0;
 }
 
-static void pool_batch_completed(guildhall_batch *batch)
-{
-    if (!atomic_load(&batch->parallel)) return;
-    if (atomic_fetch_sub(&batch->queue->inflight, 1) == 1) guildhall_waitlist_wake_all(&batch->queue->stopping);
-    if (atomic_load(&batch->watched)) guildhall_fair_queue_summon(batch->queue);
-}
-
 bool guildhall_batch_publish(guildhall_batch *batch, size_t index, VALUE mark, VALUE outcome, bool failure)
 {
     VALUE expected = mark;
@@ -71,7 +64,10 @@ bool guildhall_batch_publish(guildhall_batch *batch, size_t index, VALUE mark, V
     }
     guildhall_batch_refers(batch, outcome);
     if (failure) atomic_fetch_add_explicit(&batch->failed, 1, memory_order_relaxed);
-    if (atomic_fetch_add(&batch->done, 1) + 1 == batch->size) pool_batch_completed(batch);
+    bool complete = atomic_fetch_add(&batch->done, 1) + 1 == batch->size;
+    if (!complete || !atomic_load(&batch->parallel)) return true;
+    if (atomic_fetch_sub(&batch->queue->inflight, 1) == 1) guildhall_waitlist_wake_all(&batch->queue->stopping);
+    if (atomic_load(&batch->watched)) guildhall_fair_queue_summon(batch->queue);
     return true;
 }
 
@@ -125,13 +121,6 @@ static VALUE pool_batch_wait_until_readable(VALUE argument)
 }
 
 /* Futures are read in one Ractor: no two of its threads are in these functions at once. */
-static void pool_batch_announce_reader(guildhall_batch *batch, size_t index)
-{
-    bool first = atomic_fetch_add(&batch->item_readers, 1) == 0;
-    atomic_store(&batch->wanted, first && index != GUILDHALL_NO_INDEX ? index : ANY);
-    atomic_thread_fence(memory_order_seq_cst); /* then guildhall_wait looks at the slot */
-}
-
 static VALUE pool_batch_stop_waiting(VALUE argument)
 {
     const reading *reader = (const reading *)argument;
@@ -143,9 +132,14 @@ static VALUE pool_batch_stop_waiting(VALUE argument)
 
 static int pool_batch_wait_for_outcome(reading *reader)
 {
+    guildhall_batch *batch = reader->batch;
     if (pool_batch_readable(reader)) return 1;
-    if (!reader->to_the_end) pool_batch_announce_reader(reader->batch, reader->index);
-    atomic_fetch_add(&reader->batch->queue->yielding, 1);
+    if (!reader->to_the_end) {
+        bool first = atomic_fetch_add(&batch->item_readers, 1) == 0;
+        atomic_store(&batch->wanted, first && reader->index != GUILDHALL_NO_INDEX ? reader->index : ANY);
+        atomic_thread_fence(memory_order_seq_cst); /* then guildhall_wait looks at the slot */
+    }
+    atomic_fetch_add(&batch->queue->yielding, 1);
     return (int)rb_ensure(pool_batch_wait_until_readable, (VALUE)reader, pool_batch_stop_waiting, (VALUE)reader);
 }
 
@@ -215,11 +209,6 @@ void guildhall_batch_leave_to_workers(guildhall_batch *batch, _Atomic bool *flag
     atomic_store(&batch->reader_only, false);
 }
 
-static bool pool_batch_left_to_workers(const guildhall_batch *batch)
-{
-    return atomic_load(&batch->suspicious) || atomic_load(&batch->abandoned);
-}
-
 /* Its reader goes on alone, or no longer. Trying that out must not take more than a share of the time that is left. */
 static void pool_batch_change_way(guildhall_batch *batch, const guildhall_cost *cost)
 {
@@ -246,7 +235,7 @@ void guildhall_batch_measure(guildhall_batch *batch)
     bool parallel = atomic_load(&batch->parallel), reader_only = atomic_load(&batch->reader_only);
     if (!guildhall_decision_may_change(batch->decision) || payloads == 0 || !atomic_load(&batch->reading)) return;
     pool_batch_read_ahead(batch); /* other threads may run: the supervisor's, say */
-    if (pool_batch_left_to_workers(batch)) return;
+    if (atomic_load(&batch->suspicious) || atomic_load(&batch->abandoned)) return;
     int64_t now = guildhall_now(), ns = now - batch->measured_at;
     guildhall_cost *cost = pool_batch_cost_of_batches(batch);
     bool failing = atomic_load(&batch->failed) > done / 2;

@@ -94,17 +94,15 @@ VALUE guildhall_dispatchable(VALUE payload, long index)
     return string ? string : pool_batch_check_shareable(payload, "payloads", index);
 }
 
-static size_t pool_batch_bytes_of(VALUE payload, bool record)
-{
-    VALUE bytes = record ? rb_funcallv(payload, rb_intern("raw_payload"), 0, NULL) : payload;
-    return RB_TYPE_P(bytes, T_STRING) ? (size_t)RSTRING_LEN(bytes) : 0;
-}
-
 size_t guildhall_mean_bytes(VALUE payloads, bool records)
 {
     long count = RARRAY_LEN(payloads), step = count / PAYLOADS_SAMPLED + 1, sampled = 0;
     size_t sum = 0;
-    for (long i = 0; i < count; i += step, sampled++) sum += pool_batch_bytes_of(rb_ary_entry(payloads, i), records);
+    for (long i = 0; i < count; i += step, sampled++) {
+        VALUE bytes = rb_ary_entry(payloads, i);
+        if (records) bytes = rb_funcallv(bytes, rb_intern("raw_payload"), 0, NULL);
+        if (RB_TYPE_P(bytes, T_STRING)) sum += (size_t)RSTRING_LEN(bytes);
+    }
     return sampled ? sum / (size_t)sampled : 0;
 }
 

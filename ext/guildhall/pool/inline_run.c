@@ -68,15 +68,14 @@ static void pool_inline_run_check_clock(inline_run *run)
     run->spread = guildhall_cost_spreads(pool_inline_run_measure(run, now));
 }
 
-/* Asked after every payload, because one may take a thousand times as long as the last. */
-static bool pool_inline_run_overtime(const inline_run *run) { return guildhall_coarse_now() > run->looked_at + GUILDHALL_SHORT_SPAN_NS; }
-
 static VALUE pool_inline_run_payloads(VALUE argument)
 {
     inline_run *run = (inline_run *)argument;
     while (run->next < RARRAY_LEN(run->outcomes)) {
         bool failed = false;
-        if (run->may_spread && run->next && (run->next >= run->look || pool_inline_run_overtime(run))) pool_inline_run_check_clock(run);
+        /* The clock is asked after every payload, because one may take a thousand times as long as the last. */
+        if (run->may_spread && run->next &&
+            (run->next >= run->look || guildhall_coarse_now() > run->looked_at + GUILDHALL_SHORT_SPAN_NS)) pool_inline_run_check_clock(run);
         if (run->spread) break;
         run->running = true;
         VALUE payload = RARRAY_AREF(run->outcomes, run->next);

@@ -78,14 +78,6 @@ static void sleepers_pinned_step(guildhall_parked *self)
     rb_nogvl(sleepers_pinned_wait, self, sleepers_pinned_interrupt, self, flags);
 }
 
-static bool sleepers_count_pinned(void)
-{
-    if (atomic_load_explicit(&pinned_waiters, memory_order_relaxed) >= pinned_limit) return false;
-    if (atomic_fetch_add_explicit(&pinned_waiters, 1, memory_order_relaxed) < pinned_limit) return true;
-    atomic_fetch_sub_explicit(&pinned_waiters, 1, memory_order_relaxed);
-    return false;
-}
-
 static void sleepers_uncount_pinned(guildhall_parked *self)
 {
     if (guildhall_waiter_forked(&self->base)) return; /* a child process starts its own count */
@@ -96,7 +88,9 @@ static bool sleepers_pin(guildhall_parked *self)
 {
     static const guildhall_sleeper pinned = {sleepers_sleep, sleepers_pinned_rouse, 0};
     if (!rb_ractor_local_storage_ptr(main_ractor_key)) {
-        if (!sleepers_count_pinned()) return false;
+        int pinned = atomic_load_explicit(&pinned_waiters, memory_order_relaxed);
+        while (pinned < pinned_limit && !atomic_compare_exchange_weak(&pinned_waiters, &pinned, pinned + 1)) continue;
+        if (pinned >= pinned_limit) return false;
         self->finish = sleepers_uncount_pinned;
     }
     sleepers_use(self, &pinned, sleepers_pinned_step, 0);
@@ -109,19 +103,14 @@ void guildhall_sleepers_forked(void)
     guildhall_word_setup();
 }
 
-/* Where RUBY_MAX_CPU says nothing. */
-static int sleepers_default_threads(void)
-{
-    if (RUBY_API_VERSION_CODE < 40100) return 8;
-    long processors = guildhall_processors();
-    return processors > 0 ? (int)processors : 1;
-}
-
 /* Ruby reads RUBY_MAX_CPU so when it starts: what begins with no number, or with one below 1, counts for nothing. */
 int guildhall_ractor_threads(void)
 {
     const char *given = getenv("RUBY_MAX_CPU");
-    return given && atoi(given) > 0 ? atoi(given) : sleepers_default_threads();
+    if (given && atoi(given) > 0) return atoi(given);
+    if (RUBY_API_VERSION_CODE < 40100) return 8;
+    long processors = guildhall_processors();
+    return processors > 0 ? (int)processors : 1;
 }
 
 /* ---- port: Ractor::Port#receive. A Ractor keeps the ports that its waiting threads have made, for the next ones: Ruby forgets a
@@ -242,22 +231,20 @@ static void sleepers_on_suspended(rb_event_flag_t event, const rb_internal_threa
 #include <sys/timerfd.h>
 enum { ALARM_KEEPS_TIME = 1 };
 
-static bool sleepers_open_alarm(guildhall_alarm *alarm, int64_t deadline)
+static bool sleepers_open_alarm(guildhall_parked *self)
 {
-    alarm->readable = alarm->bell = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
-    if (alarm->readable < 0) return false;
-    struct itimerspec at = {.it_value = {deadline / 1000000000, deadline % 1000000000}};
-    if (deadline) timerfd_settime(alarm->readable, TFD_TIMER_ABSTIME, &at, NULL);
+    self->readable = self->bell = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+    if (self->readable < 0) return false;
+    struct itimerspec at = {.it_value = {self->deadline / GUILDHALL_NS_PER_S, self->deadline % GUILDHALL_NS_PER_S}};
+    if (self->deadline) timerfd_settime(self->readable, TFD_TIMER_ABSTIME, &at, NULL);
     return true;
 }
 
-static void sleepers_ring(int bell)
+static void sleepers_rouse_alarm(guildhall_waiter *unused, uintptr_t bell)
 {
     struct itimerspec now = {.it_value = {0, 1}};
-    timerfd_settime(bell, 0, &now, NULL);
+    timerfd_settime((int)bell, 0, &now, NULL);
 }
-
-static void sleepers_shut_alarm(guildhall_alarm *alarm) { close(alarm->readable); }
 
 #else
 #include <errno.h>
@@ -265,50 +252,43 @@ static void sleepers_shut_alarm(guildhall_alarm *alarm) { close(alarm->readable)
 enum { ALARM_KEEPS_TIME = 0 };
 
 /* The thread that waits for the pipe watches the deadline. */
-static bool sleepers_open_alarm(guildhall_alarm *alarm, int64_t deadline)
+static bool sleepers_open_alarm(guildhall_parked *self)
 {
     int ends[2];
-    alarm->readable = alarm->bell = -1;
     if (pipe(ends) != 0) return false;
     for (int i = 0; i < 2; i++) fcntl(ends[i], F_SETFD, FD_CLOEXEC);
     fcntl(ends[0], F_SETFL, O_NONBLOCK);
-    *alarm = (guildhall_alarm){ends[0], ends[1]};
+    self->readable = ends[0];
+    self->bell = ends[1];
     return true;
 }
 
-static void sleepers_ring(int bell)
+static void sleepers_rouse_alarm(guildhall_waiter *unused, uintptr_t bell)
 {
-    while (write(bell, "", 1) < 0 && errno == EINTR) continue;
-}
-
-static void sleepers_shut_alarm(guildhall_alarm *alarm)
-{
-    close(alarm->readable);
-    close(alarm->bell);
+    while (write((int)bell, "", 1) < 0 && errno == EINTR) continue;
 }
 
 #endif
 
 /* ---- timed, steps, fiber: with a deadline */
 
-static void sleepers_rouse_alarm(guildhall_waiter *unused, uintptr_t bell) { sleepers_ring((int)bell); }
-
 static const guildhall_sleeper timed = {sleepers_sleep, sleepers_rouse_alarm, 1};
 
 static void sleepers_close_alarm(guildhall_parked *self)
 {
-    sleepers_shut_alarm(&self->alarm);
+    close(self->readable);
+    if (self->bell != self->readable) close(self->bell);
     RB_GC_GUARD(self->resource);
 }
 
-static void sleepers_timed_step(guildhall_parked *self) { rb_thread_wait_fd(self->alarm.readable); }
+static void sleepers_timed_step(guildhall_parked *self) { rb_thread_wait_fd(self->readable); }
 
 /* False where no descriptor is left. */
 static bool sleepers_set_alarm(guildhall_parked *self)
 {
-    if (!ALARM_KEEPS_TIME || !sleepers_open_alarm(&self->alarm, self->deadline)) return false;
+    if (!ALARM_KEEPS_TIME || !sleepers_open_alarm(self)) return false;
     self->finish = sleepers_close_alarm;
-    sleepers_use(self, &timed, sleepers_timed_step, (uintptr_t)self->alarm.bell);
+    sleepers_use(self, &timed, sleepers_timed_step, (uintptr_t)self->bell);
     return true;
 }
 
@@ -341,14 +321,14 @@ static VALUE sleepers_open_io(VALUE descriptor)
 static void sleepers_use_fiber(guildhall_parked *self)
 {
     int raised = 0;
-    if (!sleepers_open_alarm(&self->alarm, self->deadline)) rb_sys_fail("a descriptor to wait with");
-    self->resource = rb_protect(sleepers_open_io, (VALUE)self->alarm.readable, &raised);
+    if (!sleepers_open_alarm(self)) rb_sys_fail("a descriptor to wait with");
+    self->resource = rb_protect(sleepers_open_io, (VALUE)self->readable, &raised);
     if (raised) {
-        sleepers_shut_alarm(&self->alarm);
+        sleepers_close_alarm(self);
         rb_jump_tag(raised);
     }
     self->finish = sleepers_close_alarm;
-    sleepers_use(self, &timed, sleepers_fiber_step, (uintptr_t)self->alarm.bell);
+    sleepers_use(self, &timed, sleepers_fiber_step, (uintptr_t)self->bell);
 }
 
 void guildhall_choose_sleeper(guildhall_parked *self)

@@ -20,18 +20,13 @@
 #include <ruby.h>
 #include "waitlist.h"
 
-typedef struct {
-    int readable; /* -1: not open */
-    int bell;     /* what it is rung by */
-} guildhall_alarm;
-
 typedef struct guildhall_parked {
     guildhall_waiter base;
     void (*step)(struct guildhall_parked *self);   /* sleeps; may return at any time, and raise */
     void (*finish)(struct guildhall_parked *self); /* after the wait; NULL: nothing to do. Must not raise */
     VALUE thread;
     VALUE resource; /* the port, or the IO of the descriptor; kept alive from here */
-    guildhall_alarm alarm;
+    int readable, bell; /* the descriptors of an alarm, and of what rings it */
     int raised; /* the tag of what interrupted the sleep */
     int64_t deadline;
 } guildhall_parked;
