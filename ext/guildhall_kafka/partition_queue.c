@@ -160,10 +160,8 @@ void guildhall_partition_queue_release(guildhall_partition_queue *queue)
     queue->queue = NULL;
 }
 
-/* Lets the reader take that many messages until the next call; 0: none. Any thread of the main Ractor.
- * @param count [Integer]
- * @param bytes [Integer] about as many are in one batch, but at least one message; when left out, as before
- * @return [void] */
+/* allow(messages, bytes): lets the reader take that many messages until the next call; 0: none; about as many bytes in one batch, but at
+ * least one message; when left out, as before. Any thread of the main Ractor. */
 static VALUE kafka_partition_queue_allow(int argc, VALUE *argv, VALUE self)
 {
     guildhall_partition_queue *queue = guildhall_partition_queue_get(self);
@@ -177,15 +175,13 @@ static VALUE kafka_partition_queue_allow(int argc, VALUE *argv, VALUE self)
 }
 
 /* What was taken and not handed over is dropped. The reader lets go of the queue when it next takes: it may be at work
- * on it now, below us on the stack. Only in the reader's thread.
- * @return [void] */
+ * on it now, below us on the stack. Only in the reader's thread. */
 static VALUE kafka_partition_queue_close(VALUE self)
 {
     guildhall_partition_queue_get(self)->closed = true;
     return Qnil;
 }
 
-/* @return [Boolean] */
 static VALUE kafka_partition_queue_closed_p(VALUE self) { return guildhall_partition_queue_get(self)->closed ? Qtrue : Qfalse; }
 
 void guildhall_init_partition_queue(VALUE reading)

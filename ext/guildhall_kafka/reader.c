@@ -30,7 +30,6 @@ typedef struct {
 } reader;
 
 static VALUE ReadError;
-static ID id_new;
 
 static void kafka_reader_mark(void *pointer)
 {
@@ -73,8 +72,7 @@ static VALUE kafka_reader_allocate(VALUE class)
     return self;
 }
 
-/* @param consumer [Integer] the address of librdkafka's consumer
- * @param addresses [Array<Integer>] of {Librdkafka::NATIVE} */
+/* new(address of librdkafka's consumer, addresses of Reader::FUNCTIONS) */
 static VALUE kafka_reader_initialize(VALUE self, VALUE consumer, VALUE addresses)
 {
     reader *reader = kafka_reader_of(self);
@@ -92,13 +90,8 @@ static VALUE kafka_reader_initialize(VALUE self, VALUE consumer, VALUE addresses
     return self;
 }
 
-/* From now on takes the partition's messages from its own queue. Before it is assigned: what comes earlier is taken whole,
- * whatever the queue allows.
- * @param topic [String]
- * @param partition [Integer]
- * @param owner [Object] returned by {#take} along with the records
- * @param codec [Codec, nil] decodes the payloads while they are read, where it has a native decoder
- * @return [PartitionQueue] from which nothing is taken until {PartitionQueue#allow} */
+/* open(topic, partition, owner, codec or nil) → a PartitionQueue, from which nothing is taken until PartitionQueue#allow. From now on takes
+ * the partition's messages from its own queue. Before it is assigned: what comes earlier is taken whole, whatever the queue allows. */
 static VALUE kafka_reader_open(int argc, VALUE *argv, VALUE self)
 {
     reader *reader = kafka_reader_check_open(self);
@@ -242,7 +235,7 @@ static VALUE kafka_reader_errors_of(const reader *reader)
         VALUE arguments[] = {INT2NUM(message->error), kafka_reader_text_or_nil(reader->library.message_errstr(message)),
                              kafka_reader_text_or_nil(message->topic ? reader->library.topic_name(message->topic) : NULL),
                              INT2NUM(message->partition), LL2NUM(message->offset)};
-        rb_ary_push(errors, rb_funcallv(ReadError, id_new, 5, arguments));
+        rb_ary_push(errors, rb_funcallv(ReadError, rb_intern("new"), 5, arguments));
     }
     return errors;
 }
@@ -314,16 +307,14 @@ static VALUE kafka_reader_take(int argc, VALUE *argv, VALUE self)
     return rb_ensure(kafka_reader_take_and_hand_over, self, kafka_reader_stop_taking, self);
 }
 
-/* Ends a {#take} that waits. Any thread of the main Ractor.
- * @return [void] */
+/* Ends a {#take} that waits. Any thread of the main Ractor. */
 static VALUE kafka_reader_wake(VALUE self)
 {
     guildhall_wakeup_notify(&kafka_reader_of(self)->wakeup, true);
     return Qnil;
 }
 
-/* Gives all queues back; before the client is closed. What was taken and not handed over is dropped.
- * @return [void] */
+/* Gives all queues back; before the client is closed. What was taken and not handed over is dropped. */
 static VALUE kafka_reader_close(VALUE self)
 {
     reader *reader = kafka_reader_of(self);
@@ -341,7 +332,6 @@ static VALUE kafka_reader_close(VALUE self)
 static void kafka_reader_define(VALUE reading)
 {
     VALUE class = rb_define_class_under(reading, "Reader", rb_cObject);
-    id_new = rb_intern("new");
     ReadError = rb_const_get(reading, rb_intern("ReadError"));
     rb_gc_register_mark_object(ReadError);
     rb_define_alloc_func(class, kafka_reader_allocate);

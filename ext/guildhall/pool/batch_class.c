@@ -13,7 +13,6 @@
 enum { PAYLOADS_SAMPLED = 8 };
 
 static VALUE guildhall_module;
-static ID id_native_records;
 
 /* Threads claim and publish while this runs, so it loads each slot once. Pins the Batch, which the struct points to. */
 static void pool_batch_mark(void *data)
@@ -178,8 +177,9 @@ static const guildhall_records *pool_batch_records_in_place(VALUE records)
     for (long i = 1; i < RARRAY_LEN(records); i++) {
         if (rb_obj_class(RARRAY_AREF(records, i)) != class) return NULL;
     }
-    if (!rb_respond_to(class, id_native_records)) return NULL;
-    const guildhall_records *offered = (const guildhall_records *)(uintptr_t)NUM2ULL(rb_funcallv(class, id_native_records, 0, NULL));
+    VALUE address = rb_check_funcall(class, rb_intern("native_records"), 0, NULL);
+    if (address == Qundef) return NULL;
+    const guildhall_records *offered = (const guildhall_records *)(uintptr_t)NUM2ULL(address);
     return offered->abi == GUILDHALL_RECORDS_ABI ? offered : NULL;
 }
 
@@ -380,7 +380,6 @@ void guildhall_init_pool_batch(VALUE guildhall, VALUE pool)
 {
     guildhall_init_dispatched();
     guildhall_module = guildhall;
-    id_native_records = rb_intern("native_records");
     VALUE batch = rb_define_class_under(pool, "Batch", rb_cObject);
     batch_class = batch;
     rb_gc_register_mark_object(batch);

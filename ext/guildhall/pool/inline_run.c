@@ -4,8 +4,6 @@
 #include <ruby/fiber/scheduler.h>
 
 static VALUE guildhall_module;
-static ID id_known, id_inline_context, id_subscribers, id_enqueue_remaining, id_of, id_aref, id_with_logger;
-static ID id_failure, id_dropped, id_raise_numbered;
 static VALUE instruction_sequence; /* the class */
 
 static const double look_ns = 2e4; /* between two looks at the clock, if all goes as before */
@@ -132,10 +130,10 @@ static VALUE pool_inline_run_values_of(VALUE outcomes)
         VALUE outcome = RARRAY_AREF(outcomes, i);
         /* Failures are Structs, DROPPED is a plain object: most outcomes are neither. */
         if (RB_TYPE_P(outcome, T_STRUCT)) {
-            if (failure == Qundef) failure = rb_const_get(guildhall_module, id_failure);
-            if (RTEST(rb_obj_is_kind_of(outcome, failure))) rb_funcallv(outcome, id_raise_numbered, 0, NULL);
+            if (failure == Qundef) failure = rb_const_get(guildhall_module, rb_intern("Failure"));
+            if (RTEST(rb_obj_is_kind_of(outcome, failure))) rb_funcallv(outcome, rb_intern("raise_numbered!"), 0, NULL);
         } else if (RB_TYPE_P(outcome, T_OBJECT)) {
-            if (dropped == Qundef) dropped = rb_const_get(guildhall_module, id_dropped);
+            if (dropped == Qundef) dropped = rb_const_get(guildhall_module, rb_intern("DROPPED"));
             if (outcome == dropped) some = true;
         }
     }
@@ -158,10 +156,12 @@ static VALUE pool_inline_run_values(VALUE self, VALUE outcomes)
 /* What is known of a task costs a look into a Hash; of a lambda that was written at the call, two. */
 static VALUE pool_inline_run_runnable_of(VALUE registry, VALUE task)
 {
-    VALUE known = rb_ivar_get(registry, id_known), runnable = rb_hash_lookup(known, task);
-    if (NIL_P(runnable) && rb_obj_is_proc(task)) runnable = rb_hash_lookup(known, rb_funcallv(instruction_sequence, id_of, 1, &task));
+    VALUE known = rb_ivar_get(registry, rb_intern("@known")), runnable = rb_hash_lookup(known, task);
+    if (NIL_P(runnable) && rb_obj_is_proc(task)) {
+        runnable = rb_hash_lookup(known, rb_funcallv(instruction_sequence, rb_intern("of"), 1, &task));
+    }
     bool usable = !NIL_P(runnable) && guildhall_code_standing(guildhall_runnable_of(runnable)->code) != GUILDHALL_REFUSED;
-    return usable ? runnable : rb_funcallv(registry, id_aref, 1, &task);
+    return usable ? runnable : rb_funcallv(registry, rb_intern("[]"), 1, &task);
 }
 
 typedef struct {
@@ -210,15 +210,15 @@ static VALUE pool_inline_run_logged(RB_BLOCK_CALL_FUNC_ARGLIST(nothing, call)) {
 
 static VALUE pool_inline_run_in_pool(VALUE pool, VALUE payloads, VALUE task, bool raising)
 {
-    VALUE context = rb_ivar_get(pool, id_inline_context), made;
+    VALUE context = rb_ivar_get(pool, rb_intern("@inline_context")), made;
     if (NIL_P(context) || NIL_P(task)) return Qnil;
-    if (RARRAY_LEN(rb_ivar_get(RARRAY_AREF(context, CONTEXT_INSTRUMENTATION), id_subscribers)) > 0) return Qnil;
+    if (RARRAY_LEN(rb_ivar_get(RARRAY_AREF(context, CONTEXT_INSTRUMENTATION), rb_intern("@subscribers"))) > 0) return Qnil;
     inline_call call = {context, task, payloads, raising};
     if (!RTEST(RARRAY_AREF(context, CONTEXT_LOGGED))) made = pool_inline_run_here(&call);
-    else made = rb_block_call(pool, id_with_logger, 0, NULL, pool_inline_run_logged, (VALUE)&call);
+    else made = rb_block_call(pool, rb_intern("with_logger"), 0, NULL, pool_inline_run_logged, (VALUE)&call);
     RB_GC_GUARD(context);
     if (NIL_P(made) || RB_TYPE_P(made, T_ARRAY)) return made;
-    return rb_funcall(pool, id_enqueue_remaining, 2, made, raising ? Qtrue : Qfalse);
+    return rb_funcall(pool, rb_intern("enqueue_remaining"), 2, made, raising ? Qtrue : Qfalse);
 }
 
 /* run_inline(payloads, task, whether the first failure is raised, and what was dropped is left out): the outcomes; nil: it has to go
@@ -251,16 +251,6 @@ static VALUE pool_inline_run_results(int argc, VALUE *argv, VALUE self) { return
 void guildhall_init_pool_inline_run(VALUE guildhall, VALUE pool)
 {
     guildhall_module = guildhall;
-    id_failure = rb_intern("Failure");
-    id_dropped = rb_intern("DROPPED");
-    id_raise_numbered = rb_intern("raise_numbered!");
-    id_known = rb_intern("@known");
-    id_inline_context = rb_intern("@inline_context");
-    id_subscribers = rb_intern("@subscribers");
-    id_enqueue_remaining = rb_intern("enqueue_remaining");
-    id_with_logger = rb_intern("with_logger");
-    id_of = rb_intern("of");
-    id_aref = rb_intern("[]");
     instruction_sequence = rb_path2class("RubyVM::InstructionSequence");
     rb_gc_register_mark_object(instruction_sequence);
     rb_define_singleton_method(pool, "values", pool_inline_run_values, 1);

@@ -15,19 +15,14 @@
 #define CHUNK 64 /* items moved at once by the methods for many */
 
 static VALUE shareable_module, closed_error;
-static ID id_check, id_timeout, id_default;
 static rb_internal_thread_specific_key_t lane_key;
 static bool lanes_available;
 static _Atomic uintptr_t lanes; /* handed out so far */
 
 /* ---- the object */
 
-static void queue_mark_item(uintptr_t item)
-{
-    rb_gc_mark((VALUE)item); /* pins: a cell is read by other Ractors while the collector moves objects */
-}
-
-static void queue_mark(void *channel) { guildhall_channel_each(channel, queue_mark_item); }
+/* Pins: a cell is read by other Ractors while the collector moves objects. */
+static void queue_mark(void *channel) { guildhall_channel_each(channel, rb_gc_mark); }
 
 static size_t queue_memsize(const void *pointer)
 {
@@ -178,7 +173,7 @@ static void queue_wait_to_pop(transfer *self, int64_t deadline)
 static void queue_check_item(VALUE queue, VALUE item)
 {
     if (RTYPEDDATA_TYPE(queue) == &private_type || guildhall_shareable(item)) return; /* the second is a walk through all of it */
-    rb_funcall(shareable_module, id_check, 2, item, rb_str_new_cstr("item"));
+    rb_funcall(shareable_module, rb_intern("check!"), 2, item, rb_str_new_cstr("item"));
 }
 
 /* ---- arguments */
@@ -191,7 +186,7 @@ static options queue_parse(int argc, VALUE *argv, int allowed, int keywords)
 {
     options parsed = {Qnil, Qnil, Qnil};
     if (rb_keyword_given_p()) {
-        ID names[] = {id_timeout, id_default};
+        ID names[] = {rb_intern("timeout"), rb_intern("default")};
         VALUE values[2];
         rb_get_kwargs(argv[argc - 1], names, 0, keywords, values);
         if (values[0] != Qundef) parsed.timeout = values[0];
@@ -368,8 +363,14 @@ static VALUE queue_capacity(VALUE queue) { return SIZET2NUM(queue_channel_of(que
 static VALUE queue_stripes(VALUE queue) { return SIZET2NUM(queue_channel_of(queue)->count); }
 static VALUE queue_num_waiting(VALUE queue) { return SIZET2NUM(guildhall_channel_waiting(queue_channel_of(queue))); }
 
-static void queue_define_methods(VALUE class)
+void guildhall_init_queue(VALUE guildhall)
 {
+    lanes_available = guildhall_thread_key(&lane_key);
+    rb_gc_register_address(&shareable_module);
+    shareable_module = rb_const_get(guildhall, rb_intern("Shareable"));
+    rb_gc_register_address(&closed_error);
+    closed_error = rb_const_get(guildhall, rb_intern("ClosedQueueError"));
+    VALUE class = rb_define_class_under(guildhall, "Queue", rb_cObject);
     rb_define_alloc_func(class, queue_s_allocate);
     rb_define_private_method(rb_singleton_class(class), "make", queue_s_make, 3);
     rb_define_method(class, "push", queue_push, -1);
@@ -386,17 +387,4 @@ static void queue_define_methods(VALUE class)
     rb_define_method(class, "capacity", queue_capacity, 0);
     rb_define_private_method(class, "stripe_count", queue_stripes, 0);
     rb_define_method(class, "num_waiting", queue_num_waiting, 0);
-}
-
-void guildhall_init_queue(VALUE guildhall)
-{
-    id_check = rb_intern("check!");
-    id_timeout = rb_intern("timeout");
-    id_default = rb_intern("default");
-    lanes_available = guildhall_thread_key(&lane_key);
-    rb_gc_register_address(&shareable_module);
-    shareable_module = rb_const_get(guildhall, rb_intern("Shareable"));
-    rb_gc_register_address(&closed_error);
-    closed_error = rb_const_get(guildhall, rb_intern("ClosedQueueError"));
-    queue_define_methods(rb_define_class_under(guildhall, "Queue", rb_cObject));
 }

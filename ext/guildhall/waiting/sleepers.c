@@ -88,9 +88,9 @@ static bool sleepers_pin(guildhall_parked *self)
 {
     static const guildhall_sleeper pinned = {sleepers_sleep, sleepers_pinned_rouse, 0};
     if (!rb_ractor_local_storage_ptr(main_ractor_key)) {
-        int pinned = atomic_load_explicit(&pinned_waiters, memory_order_relaxed);
-        while (pinned < pinned_limit && !atomic_compare_exchange_weak(&pinned_waiters, &pinned, pinned + 1)) continue;
-        if (pinned >= pinned_limit) return false;
+        int count = atomic_load_explicit(&pinned_waiters, memory_order_relaxed);
+        while (count < pinned_limit && !atomic_compare_exchange_weak(&pinned_waiters, &count, count + 1)) continue;
+        if (count >= pinned_limit) return false;
         self->finish = sleepers_uncount_pinned;
     }
     sleepers_use(self, &pinned, sleepers_pinned_step, 0);
@@ -117,7 +117,6 @@ int guildhall_ractor_threads(void)
  * port only when its Ractor ends. */
 
 static VALUE port_class, port_closed_error; /* nil where Ruby has none */
-static ID id_new, id_send, id_receive;
 static rb_ractor_local_key_t free_ports_key; /* an Array of ports that no thread waits at */
 
 static VALUE sleepers_interrupt_again(void *argument)
@@ -142,7 +141,7 @@ static VALUE sleepers_start_interrupting(VALUE error)
     return rb_thread_create(sleepers_interrupt_again, (void *)rb_assoc_new(rb_thread_current(), error));
 }
 
-static VALUE sleepers_send_token(VALUE port) { return rb_funcall(port, id_send, 1, Qtrue); }
+static VALUE sleepers_send_token(VALUE port) { return rb_funcall(port, rb_intern("send"), 1, Qtrue); }
 
 /* Sending is Ruby code and may run into an interrupt meant for this thread. Raised here it would cost the caller the item
  * it has just taken, and swallowed it would be lost: another thread raises it again, in a moment. */
@@ -172,7 +171,7 @@ static void sleepers_rouse_port(guildhall_waiter *unused, uintptr_t handle)
 }
 
 /* A token of an earlier wait costs one turn. */
-static void sleepers_port_step(guildhall_parked *self) { rb_funcall(self->resource, id_receive, 0); }
+static void sleepers_port_step(guildhall_parked *self) { rb_funcall(self->resource, rb_intern("receive"), 0); }
 
 static VALUE sleepers_free_ports(void)
 {
@@ -190,7 +189,7 @@ static void sleepers_receive(guildhall_parked *self)
      * would keep everybody waiting. */
     static const guildhall_sleeper port = {sleepers_sleep, sleepers_rouse_port, 0};
     self->resource = rb_ary_pop(sleepers_free_ports());
-    if (NIL_P(self->resource)) self->resource = rb_funcall(port_class, id_new, 0);
+    if (NIL_P(self->resource)) self->resource = rb_funcall(port_class, rb_intern("new"), 0);
     self->finish = sleepers_give_port_back;
     sleepers_use(self, &port, sleepers_port_step, (uintptr_t)self->resource);
 }
@@ -348,9 +347,6 @@ static void sleepers_init_ports(void)
     rb_gc_register_address(&port_closed_error);
     port_class = port_closed_error = Qnil;
     free_ports_key = rb_ractor_local_storage_value_newkey();
-    id_new = rb_intern("new");
-    id_send = rb_intern("send");
-    id_receive = rb_intern("receive");
     if (!rb_const_defined(rb_cRactor, rb_intern("Port"))) return;
     port_class = rb_const_get(rb_cRactor, rb_intern("Port"));
     port_closed_error = rb_const_get(rb_cRactor, rb_intern("ClosedError"));
