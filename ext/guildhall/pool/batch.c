@@ -32,7 +32,7 @@ const uint8_t *guildhall_batch_bytes(const guildhall_batch *batch, size_t index,
 
 size_t guildhall_batch_take(guildhall_batch *batch, size_t count, size_t *from)
 {
-    if (!guildhall_batch_any_unclaimed(batch)) return 0; /* keeps the cursor from running away */
+    if (!guildhall_batch_unclaimed(batch)) return 0; /* keeps the cursor from running away */
     *from = atomic_fetch_add(&batch->cursor, count);
     if (*from >= batch->size) return 0;
     return batch->size - *from < count ? batch->size - *from : count;
@@ -172,16 +172,10 @@ double guildhall_batch_cost(const guildhall_batch *batch)
     return (double)atomic_load_explicit(&batch->run_ns, memory_order_relaxed) / (double)payloads;
 }
 
-static size_t pool_batch_unclaimed_count(const guildhall_batch *batch)
-{
-    size_t cursor = atomic_load_explicit(&batch->cursor, memory_order_relaxed);
-    return cursor < batch->size ? batch->size - cursor : 0;
-}
-
 size_t guildhall_batch_slice_size(const guildhall_batch *batch)
 {
     if (batch->slice) return batch->slice;
-    double cost = guildhall_batch_cost(batch), left = (double)pool_batch_unclaimed_count(batch);
+    double cost = guildhall_batch_cost(batch), left = (double)guildhall_batch_unclaimed(batch);
     if (cost <= 0 || left < 1) return 1;
     /* Two rounds, so that all threads end at about the same time; one where other batches wait, so that this one needs fewer turns. */
     double rounds = atomic_load_explicit(&batch->queue->batches, memory_order_relaxed) > 1 ? 1 : 2;
@@ -199,7 +193,7 @@ static guildhall_cost *pool_batch_cost_of_batches(const guildhall_batch *batch)
 bool guildhall_batch_spreads(guildhall_batch *batch)
 {
     if (atomic_load(&batch->parallel) || !guildhall_decision_may_change(batch->decision)) return false;
-    return guildhall_worth_spreading(batch->queue, (double)pool_batch_unclaimed_count(batch) * guildhall_batch_cost(batch)) &&
+    return guildhall_worth_spreading(batch->queue, (double)guildhall_batch_unclaimed(batch) * guildhall_batch_cost(batch)) &&
            guildhall_cost_spreads(pool_batch_cost_of_batches(batch));
 }
 
@@ -213,7 +207,7 @@ void guildhall_batch_leave_to_workers(guildhall_batch *batch, _Atomic bool *flag
 static void pool_batch_change_way(guildhall_batch *batch, const guildhall_cost *cost)
 {
     bool reader_only = !guildhall_cost_spreads(cost);
-    double left = (double)pool_batch_unclaimed_count(batch) * cost->ways.cost[GUILDHALL_SPREAD];
+    double left = (double)guildhall_batch_unclaimed(batch) * cost->ways.cost[GUILDHALL_SPREAD];
     double epoch = guildhall_cost_epoch(guildhall_batch_cost(batch));
     if (reader_only && left < exploration_share * epoch) return;
     if (atomic_exchange(&batch->reader_only, reader_only) && !reader_only) guildhall_fair_queue_return(batch->queue, batch);

@@ -1,11 +1,6 @@
 /* A batch: payloads, and one slot a payload for its outcome. Workers and callers claim payloads, run them, and publish
  * what came out; a slot changes hands by compare-and-swap only, so that every payload has exactly one outcome however
- * many claim, abandon or repeat it.
- *
- *   UNSET → RUNNING → outcome            as it should be
- *           RUNNING → UNSET              a caller was interrupted: the next reader runs it
- *           RUNNING → AGAIN → RUNNING_AGAIN → outcome     its thread ended while it ran: once more
- */
+ * many claim, abandon or repeat it. docs/native_code.md has the states of a slot, and what each flag means. */
 #ifndef GUILDHALL_POOL_BATCH_H
 #define GUILDHALL_POOL_BATCH_H
 
@@ -167,9 +162,11 @@ static inline bool guildhall_batch_complete(const guildhall_batch *batch)
     return atomic_load_explicit(&batch->done, memory_order_acquire) == batch->size;
 }
 
-static inline bool guildhall_batch_any_unclaimed(const guildhall_batch *batch)
+/* How many payloads nobody has taken off the cursor. */
+static inline size_t guildhall_batch_unclaimed(const guildhall_batch *batch)
 {
-    return atomic_load_explicit(&batch->cursor, memory_order_relaxed) < batch->size;
+    size_t cursor = atomic_load_explicit(&batch->cursor, memory_order_relaxed);
+    return cursor < batch->size ? batch->size - cursor : 0;
 }
 
 /* Takes up to `count` payloads off the cursor. Returns how many, 0 when none are left; *from is the first. */

@@ -284,7 +284,7 @@ static VALUE pool_batch_help_p(VALUE self, VALUE index, VALUE stalled)
 {
     guildhall_batch *batch = guildhall_batch_of(self);
     if (!NIL_P(index) && !guildhall_batch_available(batch, pool_batch_checked_index(batch, index))) return Qfalse;
-    if (NIL_P(index) && !guildhall_batch_any_unclaimed(batch)) return Qfalse;
+    if (NIL_P(index) && !guildhall_batch_unclaimed(batch)) return Qfalse;
     if (!atomic_load(&batch->parallel)) return Qtrue;
     return !guildhall_help_on_trial(batch) && guildhall_help_wanted(batch, RTEST(stalled)) ? Qtrue : Qfalse;
 }

@@ -14,8 +14,8 @@ enum { GUILDHALL_ALONE, GUILDHALL_SPREAD };
 
 enum { GUILDHALL_COST_SETS = 128, GUILDHALL_COST_SET_SIZE = 4 };
 
-/* Which of two ways is faster: found out while the work is done, by an epoch one way and one the other in turn, because what a machine can do
- * changes from one second to the next. Times in nanoseconds. */
+/* Which of two ways is faster: found out while the work is done, by an epoch one way and one the other in turn, because what a machine can
+ * do changes from one second to the next. Times in nanoseconds. */
 typedef struct {
     bool best, current;        /* false: the first way, true: the second one */
     double cost[2];            /* of a unit of work, each way, lately; 0: not known */

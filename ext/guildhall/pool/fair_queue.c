@@ -119,7 +119,7 @@ int64_t guildhall_fair_queue_shortest_deadline(guildhall_fair_queue *queue)
 void guildhall_fair_queue_return(guildhall_fair_queue *queue, guildhall_batch *batch)
 {
     if (!guildhall_fair_queue_lock(queue)) return;
-    bool absent = !queue->dissolved && !batch->source && guildhall_batch_any_unclaimed(batch);
+    bool absent = !queue->dissolved && !batch->source && guildhall_batch_unclaimed(batch);
     if (absent && !pool_fair_queue_enqueue(queue, batch)) atomic_store(&batch->reader_only, true); /* no memory: workers cannot find it */
     guildhall_fair_queue_unlock(queue);
     guildhall_fair_queue_wake(queue, 1);
@@ -143,7 +143,7 @@ static void pool_fair_queue_assign(guildhall_worker_slot *worker, guildhall_batc
 {
     atomic_store(&worker->from, from);
     atomic_store(&worker->to, from + count);
-    atomic_store(&worker->position, GUILDHALL_NO_POSITION);
+    atomic_store(&worker->position, GUILDHALL_NO_INDEX);
     guildhall_batch_hold(batch);
     atomic_store(&worker->batch, batch);
     atomic_fetch_add(&batch->workers, 1);
@@ -176,7 +176,7 @@ bool guildhall_fair_queue_take(guildhall_fair_queue *queue, guildhall_worker_slo
         size_t count = slice ? guildhall_batch_take(batch, slice, &from) : 0;
         taken = count > 0;
         if (taken) pool_fair_queue_assign(worker, batch, from, count);
-        if (atomic_load(&batch->reader_only) || !guildhall_batch_any_unclaimed(batch)) {
+        if (atomic_load(&batch->reader_only) || !guildhall_batch_unclaimed(batch)) {
             pool_fair_queue_dequeue_first(queue, source);
             worker->room_made = true;
         }

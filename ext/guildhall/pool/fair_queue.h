@@ -42,8 +42,6 @@ typedef struct guildhall_fair_queue {
     guildhall_histogram waits, runs; /* of batches until their first slice; of slices */
 } guildhall_fair_queue;
 
-#define GUILDHALL_NO_POSITION SIZE_MAX
-
 /* What a worker is doing now, and what it has done. The worker writes; the supervisor and callers of Pool#stats read, from other
  * Ractors. A slot outlives its worker until the supervisor has recovered the slice that was left in it. */
 typedef struct guildhall_worker_slot {
@@ -51,7 +49,7 @@ typedef struct guildhall_worker_slot {
     guildhall_fair_queue *queue;
     _Atomic(guildhall_batch *) batch; /* the slice's, held; NULL between slices. Under the queue's lock, but for its worker */
     _Atomic size_t from, to;          /* the slice */
-    _Atomic size_t position;          /* the payload being run; GUILDHALL_NO_POSITION: none */
+    _Atomic size_t position;          /* the payload being run; GUILDHALL_NO_INDEX: none */
     _Atomic VALUE mark;               /* that payload's mark in its slot */
     _Atomic int64_t payload_since;    /* when it was begun, and so its name; kept only where the batch has a deadline */
     _Atomic int64_t slice_since;

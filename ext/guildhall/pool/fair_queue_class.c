@@ -149,12 +149,6 @@ static VALUE pool_fair_queue_wait_until_workerless(VALUE self, VALUE timeout)
     return pool_fair_queue_wait_for_none(queue, &queue->worker_count, timeout);
 }
 
-static VALUE pool_fair_queue_saturated(VALUE self)
-{
-    guildhall_fair_queue *queue = guildhall_fair_queue_of(self);
-    return atomic_load(&queue->payloads) >= queue->capacity && !guildhall_fair_queue_forked(queue) ? Qtrue : Qfalse;
-}
-
 static VALUE pool_fair_queue_payloads(VALUE self)
 {
     const guildhall_fair_queue *queue = guildhall_fair_queue_of(self);
@@ -213,8 +207,8 @@ static VALUE pool_fair_queue_decided(VALUE self, VALUE batch)
     return batch;
 }
 
-/* What is known of the code that was run: [[code, bytes a payload, payloads a batch (both rounded; 0: one payload's cost), seconds a payload,
- * seconds a payload of such batches by the caller alone, spread, whether they are spread now], …] */
+/* What is known of the code that was run: [[code, bytes a payload, payloads a batch (both rounded; 0: one payload's cost), seconds a
+ * payload, seconds a payload of such batches by the caller alone, spread, whether they are spread now], …] */
 static VALUE pool_fair_queue_costs(VALUE self)
 {
     VALUE rows = rb_ary_new();
@@ -285,7 +279,6 @@ void guildhall_init_pool_fair_queue(VALUE pool)
     rb_define_method(queue, "wait_for_room", pool_fair_queue_wait_for_room, 2);
     rb_define_method(queue, "wait_until_drained", pool_fair_queue_wait_until_drained, 1);
     rb_define_method(queue, "wait_until_workerless", pool_fair_queue_wait_until_workerless, 1);
-    rb_define_method(queue, "saturated?", pool_fair_queue_saturated, 0);
     rb_define_method(queue, "payloads", pool_fair_queue_payloads, 0);
     rb_define_method(queue, "batches", pool_fair_queue_batches, 0);
     rb_define_method(queue, "idle", pool_fair_queue_idle, 0);

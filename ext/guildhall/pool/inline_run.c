@@ -120,10 +120,11 @@ static VALUE pool_inline_run_batch_of_remaining(VALUE queue, VALUE runnable, con
     return batch;
 }
 
-/* What `map` gives: the outcomes without DROPPED, frozen; the same Array if none was dropped. If an outcome is a Failure, raises the first
- * one, with the index of its payload. */
-static VALUE pool_inline_run_values_of(VALUE outcomes)
+/* Pool.values(outcomes), what `map` gives: the outcomes without DROPPED, frozen; the same Array if none was dropped. If an outcome is a
+ * Failure, raises the first one, with the index of its payload. */
+static VALUE pool_inline_run_values(VALUE self, VALUE outcomes)
 {
+    Check_Type(outcomes, T_ARRAY);
     VALUE failure = Qundef, dropped = Qundef;
     bool some = false;
     for (long i = 0; i < RARRAY_LEN(outcomes); i++) {
@@ -146,13 +147,6 @@ static VALUE pool_inline_run_values_of(VALUE outcomes)
     return rb_obj_freeze(kept);
 }
 
-/* @api private. Pool.values(outcomes) */
-static VALUE pool_inline_run_values(VALUE self, VALUE outcomes)
-{
-    Check_Type(outcomes, T_ARRAY);
-    return pool_inline_run_values_of(outcomes);
-}
-
 /* What is known of a task costs a look into a Hash; of a lambda that was written at the call, two. */
 static VALUE pool_inline_run_runnable_of(VALUE registry, VALUE task)
 {
@@ -165,8 +159,7 @@ static VALUE pool_inline_run_runnable_of(VALUE registry, VALUE task)
 }
 
 typedef struct {
-    VALUE context, task, payloads;
-    bool raising;
+    VALUE context, task, payloads, raising;
 } inline_call;
 
 /* All outcomes, made in this thread; or a Batch to hand over, where the rest, or all of it, is worth that; nil where this is no
@@ -203,12 +196,14 @@ static VALUE pool_inline_run_here(const inline_call *call)
     guildhall_give_way(queue);
     VALUE outcomes = rb_obj_freeze(run.outcomes);
     RB_GC_GUARD(runnable);
-    return call->raising ? pool_inline_run_values_of(outcomes) : outcomes;
+    return RTEST(call->raising) ? pool_inline_run_values(Qnil, outcomes) : outcomes;
 }
 
 static VALUE pool_inline_run_logged(RB_BLOCK_CALL_FUNC_ARGLIST(nothing, call)) { return pool_inline_run_here((const inline_call *)call); }
 
-static VALUE pool_inline_run_in_pool(VALUE pool, VALUE payloads, VALUE task, bool raising)
+/* run_inline(payloads, task, whether the first failure is raised, and what was dropped is left out): the outcomes; nil: it has to go
+ * the long way */
+static VALUE pool_inline_run_in_pool(VALUE pool, VALUE payloads, VALUE task, VALUE raising)
 {
     VALUE context = rb_ivar_get(pool, rb_intern("@inline_context")), made;
     if (NIL_P(context) || NIL_P(task)) return Qnil;
@@ -218,14 +213,7 @@ static VALUE pool_inline_run_in_pool(VALUE pool, VALUE payloads, VALUE task, boo
     else made = rb_block_call(pool, rb_intern("with_logger"), 0, NULL, pool_inline_run_logged, (VALUE)&call);
     RB_GC_GUARD(context);
     if (NIL_P(made) || RB_TYPE_P(made, T_ARRAY)) return made;
-    return rb_funcall(pool, rb_intern("enqueue_remaining"), 2, made, raising ? Qtrue : Qfalse);
-}
-
-/* run_inline(payloads, task, whether the first failure is raised, and what was dropped is left out): the outcomes; nil: it has to go
- * the long way */
-static VALUE pool_inline_run_method(VALUE self, VALUE payloads, VALUE task, VALUE raising)
-{
-    return pool_inline_run_in_pool(self, payloads, task, RTEST(raising));
+    return rb_funcall(pool, rb_intern("enqueue_remaining"), 2, made, raising);
 }
 
 /* A block with several parameters takes a payload apart, which the short way does not do. */
@@ -236,7 +224,7 @@ static VALUE pool_inline_run_plain_block(void)
     return RTEST(rb_proc_lambda_p(block)) || (parameters >= -1 && parameters <= 1) ? block : Qnil;
 }
 
-static VALUE pool_inline_run_map_or_super(int argc, const VALUE *argv, VALUE self, bool raising)
+static VALUE pool_inline_run_map_or_super(int argc, const VALUE *argv, VALUE self, VALUE raising)
 {
     VALUE task = Qnil, made;
     if (!rb_keyword_given_p() && argc == (rb_block_given_p() ? 1 : 2)) task = argc == 2 ? argv[1] : pool_inline_run_plain_block();
@@ -245,8 +233,8 @@ static VALUE pool_inline_run_map_or_super(int argc, const VALUE *argv, VALUE sel
 }
 
 /* Mapping#map and #results without options, for a task or a plain block: documented there. */
-static VALUE pool_inline_run_map(int argc, VALUE *argv, VALUE self) { return pool_inline_run_map_or_super(argc, argv, self, true); }
-static VALUE pool_inline_run_results(int argc, VALUE *argv, VALUE self) { return pool_inline_run_map_or_super(argc, argv, self, false); }
+static VALUE pool_inline_run_map(int argc, VALUE *argv, VALUE self) { return pool_inline_run_map_or_super(argc, argv, self, Qtrue); }
+static VALUE pool_inline_run_results(int argc, VALUE *argv, VALUE self) { return pool_inline_run_map_or_super(argc, argv, self, Qfalse); }
 
 void guildhall_init_pool_inline_run(VALUE guildhall, VALUE pool)
 {
@@ -256,5 +244,5 @@ void guildhall_init_pool_inline_run(VALUE guildhall, VALUE pool)
     rb_define_singleton_method(pool, "values", pool_inline_run_values, 1);
     rb_define_method(pool, "map", pool_inline_run_map, -1);
     rb_define_method(pool, "results", pool_inline_run_results, -1);
-    rb_define_private_method(pool, "run_inline", pool_inline_run_method, 3);
+    rb_define_private_method(pool, "run_inline", pool_inline_run_in_pool, 3);
 }

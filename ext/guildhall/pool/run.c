@@ -36,7 +36,7 @@ static void pool_run_publish(run *r, VALUE outcome, bool failure)
     VALUE mark = r->mark;
     r->mark = 0;
     r->stage = Qnil;
-    if (r->worker) atomic_store_explicit(&r->worker->position, GUILDHALL_NO_POSITION, memory_order_relaxed);
+    if (r->worker) atomic_store_explicit(&r->worker->position, GUILDHALL_NO_INDEX, memory_order_relaxed);
     if (guildhall_batch_publish(r->batch, r->next, mark, outcome, failure)) {
         r->outcomes++;
         r->failures += failure;
@@ -261,7 +261,7 @@ void guildhall_help_run_some(guildhall_batch *batch)
     } while (count && parallel && guildhall_now() < until);
     if (skipped != GUILDHALL_NO_INDEX) guildhall_batch_rewind(batch, skipped);
     guildhall_batch_measure(batch);
-    if (parallel && guildhall_batch_any_unclaimed(batch)) {
+    if (parallel && guildhall_batch_unclaimed(batch)) {
         size_t idle = atomic_load(&queue->idle_workers), all = atomic_load(&queue->worker_count), busy = all > idle ? all - idle : 0;
         if (busy < guildhall_fair_queue_workers_for(batch)) guildhall_fair_queue_wake(queue, 1);
     }

@@ -28,7 +28,7 @@ static VALUE pool_worker_slot_build(VALUE class, VALUE queue)
     worker->queue_object = queue;
     guildhall_refers(self, queue);
     worker->queue = of;
-    atomic_store(&worker->position, GUILDHALL_NO_POSITION);
+    atomic_store(&worker->position, GUILDHALL_NO_INDEX);
     atomic_fetch_add(&of->worker_count, 1);
     return rb_ractor_make_shareable(rb_obj_freeze(self));
 }
@@ -156,7 +156,7 @@ static VALUE pool_worker_slot_overdue(VALUE self)
     int64_t deadline = batch->deadline_ns;
     guildhall_batch_let_go(batch);
     if (deadline == 0) return Qnil;
-    int64_t since = position == GUILDHALL_NO_POSITION ? guildhall_now() : atomic_load(&worker->payload_since);
+    int64_t since = position == GUILDHALL_NO_INDEX ? guildhall_now() : atomic_load(&worker->payload_since);
     return rb_ary_new_from_args(3, SIZET2NUM(position), DBL2NUM((double)(guildhall_now() - since - deadline) / 1e9),
                                 LL2NUM(since));
 }
@@ -169,7 +169,7 @@ static VALUE pool_worker_slot_recover(VALUE self, VALUE last_chance)
     guildhall_batch *batch = atomic_load(&worker->batch); /* nobody else changes it any more */
     if (!batch) return Qnil;
     size_t position = atomic_load(&worker->position), from = atomic_load(&worker->from);
-    if (position != GUILDHALL_NO_POSITION) {
+    if (position != GUILDHALL_NO_INDEX) {
         VALUE mark = atomic_load(&worker->mark);
         if (!RTEST(last_chance) && batch->retry && mark != GUILDHALL_SLOT_RUNNING_AGAIN) {
             guildhall_batch_leave_to_workers(batch, &batch->suspicious);
@@ -180,7 +180,7 @@ static VALUE pool_worker_slot_recover(VALUE self, VALUE last_chance)
     }
     guildhall_batch_rewind(batch, from);
     guildhall_fair_queue_leave_slice(worker);
-    return position == GUILDHALL_NO_POSITION ? Qnil : SIZET2NUM(position);
+    return position == GUILDHALL_NO_INDEX ? Qnil : SIZET2NUM(position);
 }
 
 /* Supervisor: the payload that was begun then gets this outcome unless it has just got one; then the worker is given up,

@@ -202,7 +202,7 @@ module Guildhall
 
       def statistics_of_line(queue)
         named, anonymous = queue.depths.partition(&:first)
-        {queued: queue.payloads, batches: queue.batches, saturated: queue.saturated?,
+        {queued: queue.payloads, batches: queue.batches, saturated: queue.payloads >= @settings.capacity,
          by_source: named.to_h.merge(anonymous.empty? ? {} : {nil => anonymous.sum(&:last)})}
       end
 
