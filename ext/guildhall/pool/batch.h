@@ -126,8 +126,7 @@ size_t guildhall_mean_bytes(VALUE payloads, bool records);
 VALUE guildhall_batch_continue(VALUE queue, VALUE runnable, VALUE outcomes, size_t done, size_t failed, size_t bytes);
 /* Whether what is left of a batch that its reader runs alone is to be spread over workers. */
 bool guildhall_batch_spreads(guildhall_batch *);
-/* In the main Ractor, with the GVL: callers leave what is left of it to workers, because of `flag`, which is one of `suspicious` and
- * `abandoned`. The reader is not to keep it to itself from then on; rewind comes after it. */
+/* In the main Ractor, with the GVL: callers leave what is left to workers, because of `suspicious` or `abandoned`. Rewind comes after it. */
 void guildhall_batch_leave_to_workers(guildhall_batch *, _Atomic bool *flag);
 /* Records what was done since the last call, for the comparison of running inline and on workers. */
 void guildhall_batch_measure(guildhall_batch *);

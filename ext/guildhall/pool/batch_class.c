@@ -264,8 +264,7 @@ static size_t pool_batch_checked_index(const guildhall_batch *batch, VALUE index
     return at;
 }
 
-/* wait(index or nil, number of outcomes, seconds or nil): blocks until that payload has an outcome, or until there are more than
- * that; during a trial until there is one more. False at the deadline. */
+/* wait(index or nil, outcomes, seconds or nil): until that payload has one, or there are more than that; during a trial one more. */
 static VALUE pool_batch_wait(VALUE self, VALUE index, VALUE beyond, VALUE timeout)
 {
     guildhall_batch *batch = guildhall_batch_of(self);
@@ -278,8 +277,7 @@ static VALUE pool_batch_wait(VALUE self, VALUE index, VALUE beyond, VALUE timeou
     return there ? Qtrue : Qfalse;
 }
 
-/* help?(index or nil, whether it has waited in vain): whether this caller should run payloads: it reads the batch from the start, or no
- * worker will run it, or no worker is free. */
+/* help?(index or nil, whether it has waited in vain): whether this caller should run payloads. */
 static VALUE pool_batch_help_p(VALUE self, VALUE index, VALUE stalled)
 {
     guildhall_batch *batch = guildhall_batch_of(self);
@@ -289,8 +287,7 @@ static VALUE pool_batch_help_p(VALUE self, VALUE index, VALUE stalled)
     return !guildhall_help_on_trial(batch) && guildhall_help_wanted(batch, RTEST(stalled)) ? Qtrue : Qfalse;
 }
 
-/* help(index or nil): runs payloads that have not run yet; of a batch that workers do not have only this one. Whether the batch is
- * complete now. */
+/* help(index or nil): runs payloads; of a batch that workers do not have only this one. Whether the batch is complete now. */
 static VALUE pool_batch_help(VALUE self, VALUE index)
 {
     guildhall_batch *batch = guildhall_batch_of(self);
@@ -301,7 +298,6 @@ static VALUE pool_batch_help(VALUE self, VALUE index)
     return guildhall_batch_complete(batch) ? Qtrue : Qfalse;
 }
 
-/* Whether what is left of a batch that its reader runs alone should be given to workers as well. */
 static VALUE pool_batch_spreads_p(VALUE self) { return guildhall_batch_spreads(guildhall_batch_of(self)) ? Qtrue : Qfalse; }
 
 /* Its reader stops reading, and leaves to workers what it kept to itself. */

@@ -69,16 +69,14 @@ static inline bool guildhall_fair_queue_forked(const guildhall_fair_queue *queue
 {
     return queue->generation != guildhall_fork_generation();
 }
-/* Takes the lock, which the caller does not hold. False in a child process, where it is not taken: a thread of the parent may have held it
- * at the fork, and what it guards is the parent's. */
+/* False in a child process, where it is not taken: a thread of the parent may have held it at the fork. */
 bool guildhall_fair_queue_lock(guildhall_fair_queue *);
 void guildhall_fair_queue_unlock(guildhall_fair_queue *);
 /* Whether there are workers, or will be in a moment. Those that are to leave after their slice do not count: it may be endless. */
 bool guildhall_fair_queue_has_workers(const guildhall_fair_queue *);
 /* Whether there is room for this number of payloads. A batch alone may be larger than the capacity. */
 bool guildhall_fair_queue_has_room(const guildhall_fair_queue *, size_t payloads);
-/* With the GVL. False when there is no room, the queue is closed or of the parent process, or the batch is complete. True also where
- * workers have it already. */
+/* With the GVL. False: no room, closed, of the parent process, or the batch is complete. True also where workers have it already. */
 bool guildhall_fair_queue_push(guildhall_fair_queue *, guildhall_batch *);
 /* The shortest deadline of the batches in flight, in nanoseconds; 0: none has one. */
 int64_t guildhall_fair_queue_shortest_deadline(guildhall_fair_queue *);

@@ -111,7 +111,7 @@ static int pool_fair_queue_has_room(void *context)
     return guildhall_fair_queue_has_room(queue, wanted->payloads) || atomic_load(&queue->closed) || guildhall_fair_queue_forked(queue);
 }
 
-/* wait_for_room(payloads, seconds or nil): blocks until there seems to be room for `payloads`. False at the deadline. */
+/* wait_for_room(payloads, seconds or nil): blocks until there seems to be room. False at the deadline. */
 static VALUE pool_fair_queue_wait_for_room(VALUE self, VALUE payloads, VALUE timeout)
 {
     room wanted = {guildhall_fair_queue_of(self), NUM2SIZET(payloads)};
@@ -159,7 +159,7 @@ static VALUE pool_fair_queue_batches(VALUE self) { return SIZET2NUM(atomic_load(
 static VALUE pool_fair_queue_idle(VALUE self) { return SIZET2NUM(atomic_load(&guildhall_fair_queue_of(self)->idle_workers)); }
 static VALUE pool_fair_queue_worker_count(VALUE self) { return SIZET2NUM(atomic_load(&guildhall_fair_queue_of(self)->worker_count)); }
 
-/* How many workers there should be: while there are none, readers wait for them, unless this is 0. */
+/* While there are no workers, readers wait for them, unless this is 0. */
 static VALUE pool_fair_queue_set_target_worker_count(VALUE self, VALUE count)
 {
     atomic_store(&guildhall_fair_queue_of(self)->target_worker_count, NUM2SIZET(count));

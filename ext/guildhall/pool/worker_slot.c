@@ -145,8 +145,7 @@ static VALUE pool_worker_slot_cancel_start(VALUE self)
     return Qtrue;
 }
 
-/* Supervisor: [index, seconds past its deadline (negative: seconds left), when it was begun] of the payload being run;
- * nil without one. */
+/* Supervisor: [index, seconds past its deadline (negative: left), when it was begun] of the payload being run; or nil. */
 static VALUE pool_worker_slot_overdue(VALUE self)
 {
     guildhall_worker_slot *worker = pool_worker_slot_of(self);
