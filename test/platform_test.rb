@@ -10,7 +10,7 @@ class PlatformTest < GuildhallTest
   PLACES = {
     "ext/guildhall/include/guildhall/platform.h" => /.*/,
     "ext/guildhall/waiting/word.c" => /futex|FUTEX|syscall/,
-    "ext/guildhall/waiting/alarm.c" => /timerfd|TFD_|CLOCK_MONOTONIC|fcntl/
+    "ext/guildhall/waiting/sleepers.c" => /timerfd|TFD_|CLOCK_MONOTONIC|fcntl/
   }.freeze
   # Names of what some system has not, or has elsewhere.
   NAMES = /

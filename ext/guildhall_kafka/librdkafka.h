@@ -20,7 +20,7 @@ typedef struct {
     void *private;
 } guildhall_kafka_message;
 
-/* In the order of Guildhall::Kafka::Librdkafka::NATIVE. */
+/* In the order of Guildhall::Kafka::Reading::Reader::FUNCTIONS. */
 typedef struct {
     ssize_t (*consume_batch_queue)(void *queue, int timeout_ms, guildhall_kafka_message **messages, size_t size);
     void (*message_destroy)(guildhall_kafka_message *message);

@@ -1,5 +1,4 @@
-#include "partition_queue.h"
-
+#include "reading.h"
 #include <ruby/ractor.h>
 #include <string.h>
 
@@ -16,6 +15,7 @@ static void kafka_partition_queue_mark(void *pointer)
     rb_gc_mark(queue->codec);
     rb_gc_mark(queue->records);
     rb_gc_mark(queue->documents);
+    rb_gc_mark(queue->wrapping);
 }
 
 /* The queue was given back when the reader was closed. Where it never was, the client is still there or gone: either
@@ -98,10 +98,18 @@ size_t guildhall_partition_queue_wanted(const guildhall_partition_queue *queue, 
     return fitting < most ? fitting : most;
 }
 
-/* What can fail comes before an entry changes hands, or after it is safe in a Record. */
-static VALUE kafka_partition_queue_make_records(VALUE pointer)
+static void kafka_partition_queue_settle(guildhall_partition_queue *queue)
 {
-    guildhall_partition_queue *queue = (guildhall_partition_queue *)pointer;
+    if (queue->wrapping) guildhall_kafka_record_not_wrapped(queue->wrapping);
+    queue->wrapping = Qfalse;
+}
+
+/* What can fail comes before an entry changes hands, or after it is safe in a Record. */
+void guildhall_partition_queue_make_records(guildhall_partition_queue *queue)
+{
+    kafka_partition_queue_settle(queue);
+    if (!queue->records) queue->records = rb_ary_new_capa((long)queue->count);
+    if (queue->decoder && !queue->documents) queue->documents = rb_ary_new_capa((long)queue->count);
     while (queue->first) {
         VALUE record = guildhall_kafka_record_new();
         rb_ary_push(queue->records, record);
@@ -118,30 +126,13 @@ static VALUE kafka_partition_queue_make_records(VALUE pointer)
         queue->wrapping = Qfalse;
         rb_ary_store(queue->documents, RARRAY_LEN(queue->records) - 1, document);
     }
-    return Qnil;
-}
-
-void guildhall_partition_queue_make_records(guildhall_partition_queue *queue)
-{
-    int state = 0;
-    if (!queue->records) queue->records = rb_ary_new_capa((long)queue->count);
-    if (queue->decoder && !queue->documents) queue->documents = rb_ary_new_capa((long)queue->count);
-    queue->wrapping = Qfalse;
-    rb_protect(kafka_partition_queue_make_records, (VALUE)queue, &state);
-    if (queue->wrapping) guildhall_kafka_record_not_wrapped(queue->wrapping);
-    if (state) rb_jump_tag(state);
 }
 
 VALUE guildhall_partition_queue_batch(const guildhall_partition_queue *queue)
 {
-    VALUE batch = rb_ary_new_capa(4);
     long last = RARRAY_LEN(queue->records) - 1;
     if (queue->documents && RARRAY_LEN(queue->documents) <= last) rb_ary_store(queue->documents, last, Qnil);
-    rb_ary_push(batch, queue->owner);
-    rb_ary_push(batch, queue->records);
-    rb_ary_push(batch, SIZET2NUM(queue->bytes));
-    rb_ary_push(batch, queue->documents ? queue->documents : Qnil);
-    return batch;
+    return rb_ary_new_from_args(4, queue->owner, queue->records, SIZET2NUM(queue->bytes), queue->documents ? queue->documents : Qnil);
 }
 
 void guildhall_partition_queue_handed_over(guildhall_partition_queue *queue)
@@ -160,6 +151,7 @@ void guildhall_partition_queue_release(guildhall_partition_queue *queue)
     }
     queue->last = &queue->first;
     queue->count = 0;
+    kafka_partition_queue_settle(queue);
     guildhall_partition_queue_handed_over(queue);
     if (!queue->queue) return;
     /* Under the queue's lock: once this is through, no callback is under way. */
@@ -168,10 +160,8 @@ void guildhall_partition_queue_release(guildhall_partition_queue *queue)
     queue->queue = NULL;
 }
 
-/* Lets the reader take that many messages until the next call; 0: none. Any thread of the main Ractor.
- * @param count [Integer]
- * @param bytes [Integer] about as many are in one batch, but at least one message; when left out, as before
- * @return [void] */
+/* allow(messages, bytes): lets the reader take that many messages until the next call; 0: none; about as many bytes in one batch, but at
+ * least one message; when left out, as before. Any thread of the main Ractor. */
 static VALUE kafka_partition_queue_allow(int argc, VALUE *argv, VALUE self)
 {
     guildhall_partition_queue *queue = guildhall_partition_queue_get(self);
@@ -180,20 +170,18 @@ static VALUE kafka_partition_queue_allow(int argc, VALUE *argv, VALUE self)
     if (queue->closed) return Qnil;
     if (argc > 1) __atomic_store_n(&queue->allowed_bytes, NUM2SIZET(argv[1]), __ATOMIC_RELAXED);
     int32_t before = __atomic_exchange_n(&queue->allowed, count, __ATOMIC_RELAXED);
-    if (before <= 0 && count > 0) guildhall_wakeup_notify(queue->wakeup);
+    if (before <= 0 && count > 0) guildhall_wakeup_notify(queue->wakeup, false);
     return Qnil;
 }
 
 /* What was taken and not handed over is dropped. The reader lets go of the queue when it next takes: it may be at work
- * on it now, below us on the stack. Only in the reader's thread.
- * @return [void] */
+ * on it now, below us on the stack. Only in the reader's thread. */
 static VALUE kafka_partition_queue_close(VALUE self)
 {
     guildhall_partition_queue_get(self)->closed = true;
     return Qnil;
 }
 
-/* @return [Boolean] */
 static VALUE kafka_partition_queue_closed_p(VALUE self) { return guildhall_partition_queue_get(self)->closed ? Qtrue : Qfalse; }
 
 void guildhall_init_partition_queue(VALUE reading)

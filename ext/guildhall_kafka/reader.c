@@ -1,20 +1,11 @@
 /* Guildhall::Kafka::Reading::Reader: takes messages from librdkafka's queues without the GVL. */
-#include "partition_queue.h"
+#include "reading.h"
 #include <guildhall/platform.h>
+#include <ruby/ractor.h>
 #include <ruby/thread.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define BATCH 1024
-
-typedef struct read_error {
-    struct read_error *next;
-    int code;
-    int32_t partition;
-    int64_t offset;
-    char *message; /* NULL: none */
-    char *topic;   /* NULL: none */
-} read_error;
 
 /* Everything but `wakeup` belongs to the thread that takes. What was taken stays in here until Ruby has it, so that an
  * exception between the two loses nothing. */
@@ -27,7 +18,8 @@ typedef struct {
     guildhall_partition_queue **sources; /* what each of them holds, for use without it */
     size_t queue_count;
     size_t queue_capacity;
-    read_error *errors;
+    guildhall_kafka_message **errors; /* as they came */
+    size_t error_count;
     int64_t deadline;
     int64_t room_messages; /* for all partitions together, in this take */
     int64_t room_bytes;
@@ -38,7 +30,6 @@ typedef struct {
 } reader;
 
 static VALUE ReadError;
-static ID id_new;
 
 static void kafka_reader_mark(void *pointer)
 {
@@ -52,6 +43,7 @@ static void kafka_reader_free(void *pointer)
     reader *reader = pointer;
     if (reader->main_queue) return;
     guildhall_wakeup_destroy(&reader->wakeup);
+    free(reader->errors);
     ruby_xfree(reader->queues);
     ruby_xfree(reader->sources);
     ruby_xfree(reader);
@@ -80,8 +72,7 @@ static VALUE kafka_reader_allocate(VALUE class)
     return self;
 }
 
-/* @param consumer [Integer] the address of librdkafka's consumer
- * @param addresses [Array<Integer>] of {Librdkafka::NATIVE} */
+/* new(address of librdkafka's consumer, addresses of Reader::FUNCTIONS) */
 static VALUE kafka_reader_initialize(VALUE self, VALUE consumer, VALUE addresses)
 {
     reader *reader = kafka_reader_of(self);
@@ -99,13 +90,8 @@ static VALUE kafka_reader_initialize(VALUE self, VALUE consumer, VALUE addresses
     return self;
 }
 
-/* From now on takes the partition's messages from its own queue. Before it is assigned: what comes earlier is taken whole,
- * whatever the queue allows.
- * @param topic [String]
- * @param partition [Integer]
- * @param owner [Object] returned by {#take} along with the records
- * @param codec [Codec, nil] decodes the payloads while they are read, where it has a native decoder
- * @return [PartitionQueue] from which nothing is taken until {PartitionQueue#allow} */
+/* open(topic, partition, owner, codec or nil) → a PartitionQueue, from which nothing is taken until PartitionQueue#allow. From now on takes
+ * the partition's messages from its own queue. Before it is assigned: what comes earlier is taken whole, whatever the queue allows. */
 static VALUE kafka_reader_open(int argc, VALUE *argv, VALUE self)
 {
     reader *reader = kafka_reader_check_open(self);
@@ -135,22 +121,16 @@ static guildhall_partition_queue *kafka_reader_queue_of(const reader *reader, co
     return NULL;
 }
 
-static void kafka_reader_note_error(reader *reader, const guildhall_kafka_message *message)
+static void kafka_reader_keep_error(reader *reader, guildhall_kafka_message *message)
 {
-    const char *text = reader->library.message_errstr(message);
-    read_error **last = &reader->errors;
-    read_error *error = calloc(1, sizeof(*error));
-    if (!error) {
+    guildhall_kafka_message **errors = realloc(reader->errors, (reader->error_count + 1) * sizeof(*errors));
+    if (errors) {
+        reader->errors = errors;
+        errors[reader->error_count++] = message;
+    } else {
         reader->no_memory = true;
-        return;
+        reader->library.message_destroy(message);
     }
-    error->code = message->error;
-    error->partition = message->partition;
-    error->offset = message->offset;
-    error->message = text ? strdup(text) : NULL;
-    error->topic = message->topic ? strdup(reader->library.topic_name(message->topic)) : NULL;
-    while (*last) last = &(*last)->next;
-    *last = error;
 }
 
 /* A message's memory is a whole fetch response: it is copied and released at once. Messages of a
@@ -164,17 +144,17 @@ static size_t kafka_reader_read_queue(reader *reader, void *source, guildhall_pa
         if (index + 1 < count) __builtin_prefetch(reader->messages[index + 1]->payload);
         if (index + 2 < count) __builtin_prefetch(reader->messages[index + 2]);
         if (message->error) {
-            kafka_reader_note_error(reader, message);
-        } else {
-            guildhall_partition_queue *queue = expected;
-            if (!queue || !guildhall_partition_queue_holds(queue, message)) queue = kafka_reader_queue_of(reader, message);
-            if (queue && !reader->no_memory) {
-                if (!guildhall_partition_queue_add(queue, message)) reader->no_memory = true;
-                if (queue == expected) as_expected++; else guildhall_partition_queue_count(queue, 1);
-            }
-            reader->room_messages--;
-            reader->room_bytes -= (int64_t)message->length;
+            kafka_reader_keep_error(reader, message);
+            continue;
         }
+        guildhall_partition_queue *queue = expected;
+        if (!queue || !guildhall_partition_queue_holds(queue, message)) queue = kafka_reader_queue_of(reader, message);
+        if (queue && !reader->no_memory) {
+            if (!guildhall_partition_queue_add(queue, message)) reader->no_memory = true;
+            if (queue == expected) as_expected++; else guildhall_partition_queue_count(queue, 1);
+        }
+        reader->room_messages--;
+        reader->room_bytes -= (int64_t)message->length;
         reader->library.message_destroy(message);
     }
     if (as_expected) guildhall_partition_queue_count(expected, as_expected);
@@ -200,16 +180,9 @@ static void kafka_reader_read_partitions(reader *reader)
     }
 }
 
-/* The main queue first, until it is empty: rebalances, errors, and what was fetched of a partition that was opened too late. */
-static void kafka_reader_read_all(reader *reader)
-{
-    while (kafka_reader_read_queue(reader, reader->main_queue, NULL, BATCH) > 0) {}
-    kafka_reader_read_partitions(reader);
-}
-
 static bool kafka_reader_something_taken(const reader *reader)
 {
-    if (reader->errors || reader->no_memory) return true;
+    if (reader->error_count || reader->no_memory) return true;
     for (size_t index = 0; index < reader->queue_count; index++) {
         if (guildhall_partition_queue_holds_records(reader->sources[index])) return true;
     }
@@ -221,13 +194,15 @@ static void *kafka_reader_read_until_taken(void *argument)
     reader *reader = argument;
     for (;;) {
         bool interrupted = guildhall_wakeup_reset(&reader->wakeup);
-        kafka_reader_read_all(reader);
+        /* The main queue first, until it is empty: rebalances, errors, and what was fetched of a partition that was opened too late. */
+        while (kafka_reader_read_queue(reader, reader->main_queue, NULL, BATCH) > 0) {}
+        kafka_reader_read_partitions(reader);
         if (interrupted || kafka_reader_something_taken(reader)) return NULL;
         if (!guildhall_wakeup_wait(&reader->wakeup, reader->deadline)) return NULL;
     }
 }
 
-static void kafka_reader_unblock(void *wakeup) { guildhall_wakeup_interrupt(wakeup); }
+static void kafka_reader_unblock(void *wakeup) { guildhall_wakeup_notify(wakeup, true); }
 
 /* ---- With the GVL ---- */
 
@@ -255,23 +230,20 @@ static VALUE kafka_reader_text_or_nil(const char *text) { return text ? rb_utf8_
 static VALUE kafka_reader_errors_of(const reader *reader)
 {
     VALUE errors = rb_ary_new();
-    for (const read_error *error = reader->errors; error; error = error->next) {
-        VALUE arguments[] = {INT2NUM(error->code), kafka_reader_text_or_nil(error->message), kafka_reader_text_or_nil(error->topic),
-                             INT2NUM(error->partition), LL2NUM(error->offset)};
-        rb_ary_push(errors, rb_funcallv(ReadError, id_new, 5, arguments));
+    for (size_t index = 0; index < reader->error_count; index++) {
+        const guildhall_kafka_message *message = reader->errors[index];
+        VALUE arguments[] = {INT2NUM(message->error), kafka_reader_text_or_nil(reader->library.message_errstr(message)),
+                             kafka_reader_text_or_nil(message->topic ? reader->library.topic_name(message->topic) : NULL),
+                             INT2NUM(message->partition), LL2NUM(message->offset)};
+        rb_ary_push(errors, rb_funcallv(ReadError, rb_intern("new"), 5, arguments));
     }
     return errors;
 }
 
 static void kafka_reader_drop_errors(reader *reader)
 {
-    while (reader->errors) {
-        read_error *error = reader->errors;
-        reader->errors = error->next;
-        free(error->message);
-        free(error->topic);
-        free(error);
-    }
+    for (size_t index = 0; index < reader->error_count; index++) reader->library.message_destroy(reader->errors[index]);
+    reader->error_count = 0;
 }
 
 /* Whatever raises in here comes before anything is let go of: the next take hands it over. */
@@ -335,16 +307,14 @@ static VALUE kafka_reader_take(int argc, VALUE *argv, VALUE self)
     return rb_ensure(kafka_reader_take_and_hand_over, self, kafka_reader_stop_taking, self);
 }
 
-/* Ends a {#take} that waits. Any thread of the main Ractor.
- * @return [void] */
+/* Ends a {#take} that waits. Any thread of the main Ractor. */
 static VALUE kafka_reader_wake(VALUE self)
 {
-    guildhall_wakeup_interrupt(&kafka_reader_of(self)->wakeup);
+    guildhall_wakeup_notify(&kafka_reader_of(self)->wakeup, true);
     return Qnil;
 }
 
-/* Gives all queues back; before the client is closed. What was taken and not handed over is dropped.
- * @return [void] */
+/* Gives all queues back; before the client is closed. What was taken and not handed over is dropped. */
 static VALUE kafka_reader_close(VALUE self)
 {
     reader *reader = kafka_reader_of(self);
@@ -359,10 +329,9 @@ static VALUE kafka_reader_close(VALUE self)
     return Qnil;
 }
 
-void guildhall_init_kafka_reader(VALUE reading)
+static void kafka_reader_define(VALUE reading)
 {
     VALUE class = rb_define_class_under(reading, "Reader", rb_cObject);
-    id_new = rb_intern("new");
     ReadError = rb_const_get(reading, rb_intern("ReadError"));
     rb_gc_register_mark_object(ReadError);
     rb_define_alloc_func(class, kafka_reader_allocate);
@@ -371,4 +340,16 @@ void guildhall_init_kafka_reader(VALUE reading)
     rb_define_method(class, "take", kafka_reader_take, -1);
     rb_define_method(class, "wake", kafka_reader_wake, 0);
     rb_define_method(class, "close", kafka_reader_close, 0);
+}
+
+/* Loaded by guildhall/kafka/reading.rb, after ReadError. */
+RUBY_FUNC_EXPORTED void Init_native(void)
+{
+    rb_ext_ractor_safe(true);
+    VALUE guildhall = rb_define_module("Guildhall");
+    VALUE kafka = rb_define_module_under(guildhall, "Kafka");
+    guildhall_init_kafka_record(guildhall, kafka);
+    VALUE reading = rb_define_module_under(kafka, "Reading");
+    guildhall_init_partition_queue(reading);
+    kafka_reader_define(reading);
 }

@@ -1,4 +1,4 @@
-#include "record.h"
+#include "reading.h"
 #include <guildhall/block_pool.h>
 #include <guildhall/records.h>
 #include <guildhall/sharing.h>
@@ -230,7 +230,7 @@ static void kafka_record_add_header(VALUE hash, VALUE name, VALUE value)
     else rb_hash_aset(hash, name, rb_ary_new_from_args(2, present, value));
 }
 
-/* @return [Hash{String=>String, Array<String>}] several values of one name are an Array */
+/* A Hash; several values of one name are an Array. */
 static VALUE kafka_record_headers(VALUE self)
 {
     const guildhall_kafka_entry *entry = kafka_record_entry(self);
@@ -313,7 +313,7 @@ static VALUE kafka_record_document(VALUE self)
     return entry->state == GUILDHALL_ENTRY_WRAPPED ? entry->document : Qnil;
 }
 
-/* @return [DecodeError, nil] why the reader could not decode the payload; a new one each time */
+/* The DecodeError why the reader could not decode the payload, a new one each time; or nil. */
 static VALUE kafka_record_decode_error(VALUE self)
 {
     const guildhall_kafka_entry *entry = kafka_record_entry(self);
@@ -331,10 +331,8 @@ static VALUE kafka_record_deferred_p(VALUE self)
     return entry->has_payload && entry->state == GUILDHALL_ENTRY_RAW ? Qtrue : Qfalse;
 }
 
-/* Decodes the payload where it lies, with the GVL of the Ractor that calls: workers do it side by side.
- * @param codec [Codec] with a native decoder
- * @return [Object] what the codec returns for {#raw_payload}
- * @raise [DecodeError] */
+/* decode(codec with a native decoder): what the codec returns, or raises, for {#raw_payload}. Decodes the payload where it lies, with the
+ * GVL of the Ractor that calls: workers do it side by side. */
 static VALUE kafka_record_decode(VALUE self, VALUE codec)
 {
     const guildhall_kafka_entry *entry = kafka_record_entry(self);

@@ -1,5 +1,4 @@
-#include "wakeup.h"
-
+#include "reading.h"
 #include <guildhall/platform.h>
 
 void guildhall_wakeup_init(guildhall_wakeup *wakeup)
@@ -15,25 +14,16 @@ void guildhall_wakeup_destroy(guildhall_wakeup *wakeup)
     pthread_mutex_destroy(&wakeup->mutex);
 }
 
-void guildhall_wakeup_notify(guildhall_wakeup *wakeup)
+void guildhall_wakeup_notify(guildhall_wakeup *wakeup, bool interrupt)
 {
     pthread_mutex_lock(&wakeup->mutex);
-    if (!wakeup->notified) {
-        wakeup->notified = true;
-        pthread_cond_signal(&wakeup->condition);
-    }
+    if (!wakeup->notified) pthread_cond_signal(&wakeup->condition);
+    wakeup->notified = true;
+    if (interrupt) wakeup->interrupted = true;
     pthread_mutex_unlock(&wakeup->mutex);
 }
 
-void guildhall_wakeup_notify_from(void *consumer, void *wakeup) { guildhall_wakeup_notify(wakeup); }
-
-void guildhall_wakeup_interrupt(guildhall_wakeup *wakeup)
-{
-    pthread_mutex_lock(&wakeup->mutex);
-    wakeup->notified = wakeup->interrupted = true;
-    pthread_cond_signal(&wakeup->condition);
-    pthread_mutex_unlock(&wakeup->mutex);
-}
+void guildhall_wakeup_notify_from(void *consumer, void *wakeup) { guildhall_wakeup_notify(wakeup, false); }
 
 bool guildhall_wakeup_reset(guildhall_wakeup *wakeup)
 {

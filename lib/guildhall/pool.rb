@@ -142,7 +142,7 @@ module Guildhall
 
     # @return [Boolean] whether the queue is full, so that the overflow policy applies to the next batch
     def saturated?
-      @queue.saturated?
+      @queue.payloads >= @settings.capacity
     end
 
     # @return [Integer] payloads of batches that workers have not wholly begun

@@ -1,8 +1,6 @@
 /* The slots of a batch: claiming, publishing, waiting. */
-#include "batch.h"
-#include <stdlib.h>
-#include <guildhall/sharing.h>
 #include "fair_queue.h"
+#include <stdlib.h>
 #include "transfer.h"
 
 #define NOBODY (SIZE_MAX - 1)
@@ -34,7 +32,7 @@ const uint8_t *guildhall_batch_bytes(const guildhall_batch *batch, size_t index,
 
 size_t guildhall_batch_take(guildhall_batch *batch, size_t count, size_t *from)
 {
-    if (!guildhall_batch_any_unclaimed(batch)) return 0; /* keeps the cursor from running away */
+    if (!guildhall_batch_unclaimed(batch)) return 0; /* keeps the cursor from running away */
     *from = atomic_fetch_add(&batch->cursor, count);
     if (*from >= batch->size) return 0;
     return batch->size - *from < count ? batch->size - *from : count;
@@ -56,13 +54,6 @@ VALUE guildhall_batch_claim(guildhall_batch *batch, size_t index)
     return atomic_compare_exchange_strong(&batch->slots[index], &seen, mark) ? mark : 0;
 }
 
-static void pool_batch_completed(guildhall_batch *batch)
-{
-    if (!atomic_load(&batch->parallel)) return;
-    if (atomic_fetch_sub(&batch->queue->inflight, 1) == 1) guildhall_waitlist_wake_all(&batch->queue->stopping);
-    if (atomic_load(&batch->watched)) guildhall_fair_queue_summon(batch->queue);
-}
-
 bool guildhall_batch_publish(guildhall_batch *batch, size_t index, VALUE mark, VALUE outcome, bool failure)
 {
     VALUE expected = mark;
@@ -73,7 +64,10 @@ bool guildhall_batch_publish(guildhall_batch *batch, size_t index, VALUE mark, V
     }
     guildhall_batch_refers(batch, outcome);
     if (failure) atomic_fetch_add_explicit(&batch->failed, 1, memory_order_relaxed);
-    if (atomic_fetch_add(&batch->done, 1) + 1 == batch->size) pool_batch_completed(batch);
+    bool complete = atomic_fetch_add(&batch->done, 1) + 1 == batch->size;
+    if (!complete || !atomic_load(&batch->parallel)) return true;
+    if (atomic_fetch_sub(&batch->queue->inflight, 1) == 1) guildhall_waitlist_wake_all(&batch->queue->stopping);
+    if (atomic_load(&batch->watched)) guildhall_fair_queue_summon(batch->queue);
     return true;
 }
 
@@ -127,13 +121,6 @@ static VALUE pool_batch_wait_until_readable(VALUE argument)
 }
 
 /* Futures are read in one Ractor: no two of its threads are in these functions at once. */
-static void pool_batch_announce_reader(guildhall_batch *batch, size_t index)
-{
-    bool first = atomic_fetch_add(&batch->item_readers, 1) == 0;
-    atomic_store(&batch->wanted, first && index != GUILDHALL_NO_INDEX ? index : ANY);
-    atomic_thread_fence(memory_order_seq_cst); /* then guildhall_wait looks at the slot */
-}
-
 static VALUE pool_batch_stop_waiting(VALUE argument)
 {
     const reading *reader = (const reading *)argument;
@@ -145,9 +132,14 @@ static VALUE pool_batch_stop_waiting(VALUE argument)
 
 static int pool_batch_wait_for_outcome(reading *reader)
 {
+    guildhall_batch *batch = reader->batch;
     if (pool_batch_readable(reader)) return 1;
-    if (!reader->to_the_end) pool_batch_announce_reader(reader->batch, reader->index);
-    atomic_fetch_add(&reader->batch->queue->yielding, 1);
+    if (!reader->to_the_end) {
+        bool first = atomic_fetch_add(&batch->item_readers, 1) == 0;
+        atomic_store(&batch->wanted, first && reader->index != GUILDHALL_NO_INDEX ? reader->index : ANY);
+        atomic_thread_fence(memory_order_seq_cst); /* then guildhall_wait looks at the slot */
+    }
+    atomic_fetch_add(&batch->queue->yielding, 1);
     return (int)rb_ensure(pool_batch_wait_until_readable, (VALUE)reader, pool_batch_stop_waiting, (VALUE)reader);
 }
 
@@ -180,16 +172,10 @@ double guildhall_batch_cost(const guildhall_batch *batch)
     return (double)atomic_load_explicit(&batch->run_ns, memory_order_relaxed) / (double)payloads;
 }
 
-static size_t pool_batch_unclaimed_count(const guildhall_batch *batch)
-{
-    size_t cursor = atomic_load_explicit(&batch->cursor, memory_order_relaxed);
-    return cursor < batch->size ? batch->size - cursor : 0;
-}
-
 size_t guildhall_batch_slice_size(const guildhall_batch *batch)
 {
     if (batch->slice) return batch->slice;
-    double cost = guildhall_batch_cost(batch), left = (double)pool_batch_unclaimed_count(batch);
+    double cost = guildhall_batch_cost(batch), left = (double)guildhall_batch_unclaimed(batch);
     if (cost <= 0 || left < 1) return 1;
     /* Two rounds, so that all threads end at about the same time; one where other batches wait, so that this one needs fewer turns. */
     double rounds = atomic_load_explicit(&batch->queue->batches, memory_order_relaxed) > 1 ? 1 : 2;
@@ -207,7 +193,7 @@ static guildhall_cost *pool_batch_cost_of_batches(const guildhall_batch *batch)
 bool guildhall_batch_spreads(guildhall_batch *batch)
 {
     if (atomic_load(&batch->parallel) || !guildhall_decision_may_change(batch->decision)) return false;
-    return guildhall_worth_spreading(batch->queue, (double)pool_batch_unclaimed_count(batch) * guildhall_batch_cost(batch)) &&
+    return guildhall_worth_spreading(batch->queue, (double)guildhall_batch_unclaimed(batch) * guildhall_batch_cost(batch)) &&
            guildhall_cost_spreads(pool_batch_cost_of_batches(batch));
 }
 
@@ -217,16 +203,11 @@ void guildhall_batch_leave_to_workers(guildhall_batch *batch, _Atomic bool *flag
     atomic_store(&batch->reader_only, false);
 }
 
-static bool pool_batch_left_to_workers(const guildhall_batch *batch)
-{
-    return atomic_load(&batch->suspicious) || atomic_load(&batch->abandoned);
-}
-
 /* Its reader goes on alone, or no longer. Trying that out must not take more than a share of the time that is left. */
 static void pool_batch_change_way(guildhall_batch *batch, const guildhall_cost *cost)
 {
     bool reader_only = !guildhall_cost_spreads(cost);
-    double left = (double)pool_batch_unclaimed_count(batch) * cost->ways.cost[GUILDHALL_SPREAD];
+    double left = (double)guildhall_batch_unclaimed(batch) * cost->ways.cost[GUILDHALL_SPREAD];
     double epoch = guildhall_cost_epoch(guildhall_batch_cost(batch));
     if (reader_only && left < exploration_share * epoch) return;
     if (atomic_exchange(&batch->reader_only, reader_only) && !reader_only) guildhall_fair_queue_return(batch->queue, batch);
@@ -248,7 +229,7 @@ void guildhall_batch_measure(guildhall_batch *batch)
     bool parallel = atomic_load(&batch->parallel), reader_only = atomic_load(&batch->reader_only);
     if (!guildhall_decision_may_change(batch->decision) || payloads == 0 || !atomic_load(&batch->reading)) return;
     pool_batch_read_ahead(batch); /* other threads may run: the supervisor's, say */
-    if (pool_batch_left_to_workers(batch)) return;
+    if (atomic_load(&batch->suspicious) || atomic_load(&batch->abandoned)) return;
     int64_t now = guildhall_now(), ns = now - batch->measured_at;
     guildhall_cost *cost = pool_batch_cost_of_batches(batch);
     bool failing = atomic_load(&batch->failed) > done / 2;

@@ -1,11 +1,6 @@
 /* A batch: payloads, and one slot a payload for its outcome. Workers and callers claim payloads, run them, and publish
  * what came out; a slot changes hands by compare-and-swap only, so that every payload has exactly one outcome however
- * many claim, abandon or repeat it.
- *
- *   UNSET → RUNNING → outcome            as it should be
- *           RUNNING → UNSET              a caller was interrupted: the next reader runs it
- *           RUNNING → AGAIN → RUNNING_AGAIN → outcome     its thread ended while it ran: once more
- */
+ * many claim, abandon or repeat it. docs/native_code.md has the states of a slot, and what each flag means. */
 #ifndef GUILDHALL_POOL_BATCH_H
 #define GUILDHALL_POOL_BATCH_H
 
@@ -15,7 +10,6 @@
 #include <guildhall/records.h>
 #include <guildhall/sharing.h>
 #include "cost_model.h"
-#include "decision.h"
 #include "runnable.h"
 #include "waiting/waiter.h"
 
@@ -28,6 +22,31 @@ enum {
 };
 
 #define GUILDHALL_NO_INDEX SIZE_MAX
+
+/* Where a batch is run, and why. In the order of Guildhall::Pool::Decision::ALL. */
+typedef enum {
+    GUILDHALL_INLINE_SMALL,        /* handing it over would take longer */
+    GUILDHALL_INLINE_SLOWER,       /* workers were slower, as measured */
+    GUILDHALL_INLINE_SATURATED,
+    GUILDHALL_INLINE_QUEUE_CLOSED, /* the pool shuts down or rests; or the process was just forked */
+    GUILDHALL_INLINE_FORCED,       /* parallel: false */
+    GUILDHALL_INLINE_MODE,         /* GUILDHALL_INLINE, Pool.inline */
+    GUILDHALL_INLINE_NO_WORKERS,
+    GUILDHALL_INLINE_BREAKER_OPEN,
+    GUILDHALL_INLINE_MAIN_ONLY,    /* the task says so */
+    GUILDHALL_PARALLEL_UNKNOWN,    /* no worker has run its code yet, or it is not known what that costs */
+    GUILDHALL_PARALLEL_WORTHWHILE,
+    GUILDHALL_PARALLEL_OVERDUE,    /* begun inline, and took longer than expected */
+    GUILDHALL_PARALLEL_FORCED,     /* parallel: true */
+    GUILDHALL_DECISIONS
+} guildhall_decision;
+
+/* Whether it was made by what is known of the code, not by a setting or by the state of the pool. */
+static inline bool guildhall_decision_may_change(guildhall_decision decision)
+{
+    return decision == GUILDHALL_INLINE_SMALL || decision == GUILDHALL_INLINE_SLOWER ||
+           (decision >= GUILDHALL_PARALLEL_UNKNOWN && decision <= GUILDHALL_PARALLEL_OVERDUE);
+}
 
 struct guildhall_source;
 struct guildhall_fair_queue;
@@ -107,8 +126,7 @@ size_t guildhall_mean_bytes(VALUE payloads, bool records);
 VALUE guildhall_batch_continue(VALUE queue, VALUE runnable, VALUE outcomes, size_t done, size_t failed, size_t bytes);
 /* Whether what is left of a batch that its reader runs alone is to be spread over workers. */
 bool guildhall_batch_spreads(guildhall_batch *);
-/* In the main Ractor, with the GVL: callers leave what is left of it to workers, because of `flag`, which is one of `suspicious` and
- * `abandoned`. The reader is not to keep it to itself from then on; rewind comes after it. */
+/* In the main Ractor, with the GVL: callers leave what is left to workers, because of `suspicious` or `abandoned`. Rewind comes after it. */
 void guildhall_batch_leave_to_workers(guildhall_batch *, _Atomic bool *flag);
 /* Records what was done since the last call, for the comparison of running inline and on workers. */
 void guildhall_batch_measure(guildhall_batch *);
@@ -143,9 +161,11 @@ static inline bool guildhall_batch_complete(const guildhall_batch *batch)
     return atomic_load_explicit(&batch->done, memory_order_acquire) == batch->size;
 }
 
-static inline bool guildhall_batch_any_unclaimed(const guildhall_batch *batch)
+/* How many payloads nobody has taken off the cursor. */
+static inline size_t guildhall_batch_unclaimed(const guildhall_batch *batch)
 {
-    return atomic_load_explicit(&batch->cursor, memory_order_relaxed) < batch->size;
+    size_t cursor = atomic_load_explicit(&batch->cursor, memory_order_relaxed);
+    return cursor < batch->size ? batch->size - cursor : 0;
 }
 
 /* Takes up to `count` payloads off the cursor. Returns how many, 0 when none are left; *from is the first. */

@@ -1,14 +1,11 @@
 /* Guildhall::Pool::Batch in Ruby. */
-#include "batch.h"
 #include "fair_queue.h"
 #include <ruby/encoding.h>
 #include <ruby/ractor.h>
 #include <stdlib.h>
 #include <guildhall/sharing.h>
-#include "help.h"
 #include "init.h"
 #include "memory/block_pool.h"
-#include "run.h"
 #include "transfer.h"
 #include "values/frozen.h"
 #include "values/share.h"
@@ -16,7 +13,6 @@
 enum { PAYLOADS_SAMPLED = 8 };
 
 static VALUE guildhall_module;
-static ID id_native_records;
 
 /* Threads claim and publish while this runs, so it loads each slot once. Pins the Batch, which the struct points to. */
 static void pool_batch_mark(void *data)
@@ -97,42 +93,16 @@ VALUE guildhall_dispatchable(VALUE payload, long index)
     return string ? string : pool_batch_check_shareable(payload, "payloads", index);
 }
 
-static size_t pool_batch_bytes_of(VALUE payload, bool record)
-{
-    VALUE bytes = record ? rb_funcallv(payload, rb_intern("raw_payload"), 0, NULL) : payload;
-    return RB_TYPE_P(bytes, T_STRING) ? (size_t)RSTRING_LEN(bytes) : 0;
-}
-
 size_t guildhall_mean_bytes(VALUE payloads, bool records)
 {
     long count = RARRAY_LEN(payloads), step = count / PAYLOADS_SAMPLED + 1, sampled = 0;
     size_t sum = 0;
-    for (long i = 0; i < count; i += step, sampled++) sum += pool_batch_bytes_of(rb_ary_entry(payloads, i), records);
-    return sampled ? sum / (size_t)sampled : 0;
-}
-
-/* One block of memory: the struct, payloads, slots, metadata. It is not Ruby's, because any Ractor may be the last one to hold it; Ruby is
- * told of its size. The slots are unset before anything can be collected. */
-static guildhall_batch *pool_batch_new(size_t size, bool metadata)
-{
-    size_t bytes = pool_batch_block_bytes(size, metadata);
-    if (size > SIZE_MAX / sizeof(VALUE) / 4) rb_memerror();
-    guildhall_gc_block_adopt(bytes);
-    guildhall_batch *batch = calloc(1, bytes);
-    if (!batch) rb_memerror();
-    VALUE *values = (VALUE *)(batch + 1);
-    batch->payloads = values;
-    batch->slots = (_Atomic VALUE *)(values + size);
-    batch->metadata = metadata ? values + 2 * size : NULL;
-    for (size_t i = 0; i < size; i++) {
-        values[i] = Qnil;
-        atomic_init(&batch->slots[i], GUILDHALL_SLOT_UNSET);
-        if (metadata) batch->metadata[i] = Qnil;
+    for (long i = 0; i < count; i += step, sampled++) {
+        VALUE bytes = rb_ary_entry(payloads, i);
+        if (records) bytes = rb_funcallv(bytes, rb_intern("raw_payload"), 0, NULL);
+        if (RB_TYPE_P(bytes, T_STRING)) sum += (size_t)RSTRING_LEN(bytes);
     }
-    batch->size = size;
-    atomic_init(&batch->holders, 1);
-    guildhall_waitlist_init(&batch->readers);
-    return batch;
+    return sampled ? sum / (size_t)sampled : 0;
 }
 
 /* Ruby that has run since the slots were counted, or runs meanwhile, may have changed the Array. */
@@ -157,15 +127,34 @@ static void pool_batch_fill(VALUE self, VALUE *to, VALUE from, bool metadata)
 
 static VALUE batch_class;
 
+/* One block of memory: the struct, payloads, slots, metadata. It is not Ruby's, because any Ractor may be the last one to hold it; Ruby is
+ * told of its size. The slots are unset before anything can be collected. */
 static VALUE pool_batch_allocate(VALUE queue, VALUE runnable, size_t size, size_t bytes, bool metadata)
 {
     guildhall_fair_queue *in = guildhall_fair_queue_of(queue);
     guildhall_runnable *of = guildhall_runnable_of(runnable);
+    size_t block = pool_batch_block_bytes(size, metadata);
+    if (size > SIZE_MAX / sizeof(VALUE) / 4) rb_memerror();
     VALUE self = TypedData_Wrap_Struct(batch_class, &batch_type, NULL);
-    guildhall_batch *batch = RTYPEDDATA_DATA(self) = pool_batch_new(size, metadata);
+    guildhall_gc_block_adopt(block);
+    guildhall_batch *batch = calloc(1, block);
+    if (!batch) rb_memerror();
+    VALUE *values = (VALUE *)(batch + 1);
+    batch->payloads = values;
+    batch->slots = (_Atomic VALUE *)(values + size);
+    batch->metadata = metadata ? values + 2 * size : NULL;
+    for (size_t i = 0; i < size; i++) {
+        batch->payloads[i] = Qnil;
+        atomic_init(&batch->slots[i], GUILDHALL_SLOT_UNSET);
+        if (metadata) batch->metadata[i] = Qnil;
+    }
+    batch->size = size;
     batch->self = self;
-    batch->generation = guildhall_fork_generation();
     batch->queue_object = batch->source_name = batch->runnable_object = Qnil;
+    atomic_init(&batch->holders, 1);
+    guildhall_waitlist_init(&batch->readers);
+    RTYPEDDATA_DATA(self) = batch;
+    batch->generation = guildhall_fork_generation();
     RB_OBJ_WRITE(self, &batch->runnable_object, runnable);
     RB_OBJ_WRITE(self, &batch->queue_object, queue);
     batch->runnable = of;
@@ -188,8 +177,9 @@ static const guildhall_records *pool_batch_records_in_place(VALUE records)
     for (long i = 1; i < RARRAY_LEN(records); i++) {
         if (rb_obj_class(RARRAY_AREF(records, i)) != class) return NULL;
     }
-    if (!rb_respond_to(class, id_native_records)) return NULL;
-    const guildhall_records *offered = (const guildhall_records *)(uintptr_t)NUM2ULL(rb_funcallv(class, id_native_records, 0, NULL));
+    VALUE address = rb_check_funcall(class, rb_intern("native_records"), 0, NULL);
+    if (address == Qundef) return NULL;
+    const guildhall_records *offered = (const guildhall_records *)(uintptr_t)NUM2ULL(address);
     return offered->abi == GUILDHALL_RECORDS_ABI ? offered : NULL;
 }
 
@@ -274,8 +264,7 @@ static size_t pool_batch_checked_index(const guildhall_batch *batch, VALUE index
     return at;
 }
 
-/* wait(index or nil, number of outcomes, seconds or nil): blocks until that payload has an outcome, or until there are more than
- * that; during a trial until there is one more. False at the deadline. */
+/* wait(index or nil, outcomes, seconds or nil): until that payload has one, or there are more than that; during a trial one more. */
 static VALUE pool_batch_wait(VALUE self, VALUE index, VALUE beyond, VALUE timeout)
 {
     guildhall_batch *batch = guildhall_batch_of(self);
@@ -288,19 +277,17 @@ static VALUE pool_batch_wait(VALUE self, VALUE index, VALUE beyond, VALUE timeou
     return there ? Qtrue : Qfalse;
 }
 
-/* help?(index or nil, whether it has waited in vain): whether this caller should run payloads: it reads the batch from the start, or no
- * worker will run it, or no worker is free. */
+/* help?(index or nil, whether it has waited in vain): whether this caller should run payloads. */
 static VALUE pool_batch_help_p(VALUE self, VALUE index, VALUE stalled)
 {
     guildhall_batch *batch = guildhall_batch_of(self);
     if (!NIL_P(index) && !guildhall_batch_available(batch, pool_batch_checked_index(batch, index))) return Qfalse;
-    if (NIL_P(index) && !guildhall_batch_any_unclaimed(batch)) return Qfalse;
+    if (NIL_P(index) && !guildhall_batch_unclaimed(batch)) return Qfalse;
     if (!atomic_load(&batch->parallel)) return Qtrue;
     return !guildhall_help_on_trial(batch) && guildhall_help_wanted(batch, RTEST(stalled)) ? Qtrue : Qfalse;
 }
 
-/* help(index or nil): runs payloads that have not run yet; of a batch that workers do not have only this one. Whether the batch is
- * complete now. */
+/* help(index or nil): runs payloads; of a batch that workers do not have only this one. Whether the batch is complete now. */
 static VALUE pool_batch_help(VALUE self, VALUE index)
 {
     guildhall_batch *batch = guildhall_batch_of(self);
@@ -311,7 +298,6 @@ static VALUE pool_batch_help(VALUE self, VALUE index)
     return guildhall_batch_complete(batch) ? Qtrue : Qfalse;
 }
 
-/* Whether what is left of a batch that its reader runs alone should be given to workers as well. */
 static VALUE pool_batch_spreads_p(VALUE self) { return guildhall_batch_spreads(guildhall_batch_of(self)) ? Qtrue : Qfalse; }
 
 /* Its reader stops reading, and leaves to workers what it kept to itself. */
@@ -390,7 +376,6 @@ void guildhall_init_pool_batch(VALUE guildhall, VALUE pool)
 {
     guildhall_init_dispatched();
     guildhall_module = guildhall;
-    id_native_records = rb_intern("native_records");
     VALUE batch = rb_define_class_under(pool, "Batch", rb_cObject);
     batch_class = batch;
     rb_gc_register_mark_object(batch);

@@ -4,7 +4,6 @@
 #ifndef GUILDHALL_POOL_COST_MODEL_H
 #define GUILDHALL_POOL_COST_MODEL_H
 
-#include "comparison.h"
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,6 +13,25 @@
 enum { GUILDHALL_ALONE, GUILDHALL_SPREAD };
 
 enum { GUILDHALL_COST_SETS = 128, GUILDHALL_COST_SET_SIZE = 4 };
+
+/* Which of two ways is faster: found out while the work is done, by an epoch one way and one the other in turn, because what a machine can
+ * do changes from one second to the next. Times in nanoseconds. */
+typedef struct {
+    bool best, current;        /* false: the first way, true: the second one */
+    double cost[2];            /* of a unit of work, each way, lately; 0: not known */
+    double chosen_cost;        /* of the best way when it was chosen, or a trial was broken off; 0: neither, or not known then */
+    double elapsed;            /* in all epochs */
+    double trial_began, next_trial;
+    double first;              /* cost in the first epoch of a pair; 0: none */
+    double evidence;           /* sum of logarithms: above 0, the second way is faster */
+    unsigned pairs;
+    bool trying;
+} guildhall_comparison;
+
+/* An epoch of the current way has ended, which took `time`, and `cost` for a unit of work. */
+void guildhall_comparison_add(guildhall_comparison *, double cost, double time);
+/* The trial, if there is one, cannot go on: the best way is used, and the other one is not tried for that long. */
+void guildhall_comparison_break(guildhall_comparison *, double pause);
 
 typedef struct {
     uint64_t key;              /* code, size of payloads, size of batches; 0: free */

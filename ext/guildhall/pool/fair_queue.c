@@ -1,7 +1,7 @@
 /* The line of batches of each source, and the turns that sources take. */
 #include "fair_queue.h"
 
-enum { SOURCES_AHEAD = 4 };
+enum { SOURCES_AHEAD = 4, HISTOGRAM_BUCKETS = sizeof(guildhall_histogram) / sizeof(uint64_t) };
 
 bool guildhall_fair_queue_lock(guildhall_fair_queue *queue)
 {
@@ -15,10 +15,10 @@ void guildhall_fair_queue_unlock(guildhall_fair_queue *queue) { pthread_mutex_un
 /* A batch that is its own source is the only one: nobody looks for that source. False: no memory. */
 static bool pool_fair_queue_enqueue(guildhall_fair_queue *queue, guildhall_batch *batch)
 {
-    bool shared = !NIL_P(batch->source_name);
-    guildhall_source *source = shared ? guildhall_sources_find(&queue->sources, batch->source_key) : NULL;
+    guildhall_source **place = NIL_P(batch->source_name) ? NULL : guildhall_sources_place_of(&queue->sources, batch->source_key);
+    guildhall_source *source = place ? *place : NULL;
     if (!source) {
-        source = guildhall_sources_join(&queue->sources, batch->source_key, shared);
+        source = guildhall_sources_join(&queue->sources, batch->source_key, place);
         if (!source) return false;
         source->weight = source->turns = batch->weight;
     }
@@ -119,7 +119,7 @@ int64_t guildhall_fair_queue_shortest_deadline(guildhall_fair_queue *queue)
 void guildhall_fair_queue_return(guildhall_fair_queue *queue, guildhall_batch *batch)
 {
     if (!guildhall_fair_queue_lock(queue)) return;
-    bool absent = !queue->dissolved && !batch->source && guildhall_batch_any_unclaimed(batch);
+    bool absent = !queue->dissolved && !batch->source && guildhall_batch_unclaimed(batch);
     if (absent && !pool_fair_queue_enqueue(queue, batch)) atomic_store(&batch->reader_only, true); /* no memory: workers cannot find it */
     guildhall_fair_queue_unlock(queue);
     guildhall_fair_queue_wake(queue, 1);
@@ -143,7 +143,7 @@ static void pool_fair_queue_assign(guildhall_worker_slot *worker, guildhall_batc
 {
     atomic_store(&worker->from, from);
     atomic_store(&worker->to, from + count);
-    atomic_store(&worker->position, GUILDHALL_NO_POSITION);
+    atomic_store(&worker->position, GUILDHALL_NO_INDEX);
     guildhall_batch_hold(batch);
     atomic_store(&worker->batch, batch);
     atomic_fetch_add(&batch->workers, 1);
@@ -176,7 +176,7 @@ bool guildhall_fair_queue_take(guildhall_fair_queue *queue, guildhall_worker_slo
         size_t count = slice ? guildhall_batch_take(batch, slice, &from) : 0;
         taken = count > 0;
         if (taken) pool_fair_queue_assign(worker, batch, from, count);
-        if (atomic_load(&batch->reader_only) || !guildhall_batch_any_unclaimed(batch)) {
+        if (atomic_load(&batch->reader_only) || !guildhall_batch_unclaimed(batch)) {
             pool_fair_queue_dequeue_first(queue, source);
             worker->room_made = true;
         }
@@ -215,4 +215,39 @@ void guildhall_fair_queue_summon(guildhall_fair_queue *queue)
 {
     atomic_store(&queue->summoned, true);
     guildhall_waitlist_wake_all(&queue->attention);
+}
+
+/* ---- how durations are distributed */
+
+static unsigned pool_fair_queue_bucket_of(uint64_t value)
+{
+    if (value < 4) return (unsigned)value;
+    unsigned power = 63 - (unsigned)__builtin_clzll(value);
+    unsigned bucket = (power - 1) * 4 + ((value >> (power - 2)) & 3);
+    return bucket < HISTOGRAM_BUCKETS ? bucket : HISTOGRAM_BUCKETS - 1;
+}
+
+/* Half-way between the bucket's limits. */
+static double pool_fair_queue_middle_of(unsigned bucket)
+{
+    if (bucket < 4) return bucket;
+    unsigned power = bucket / 4 + 1;
+    return (double)(4 + bucket % 4) * (double)(1ULL << (power - 2)) * 1.125;
+}
+
+void guildhall_histogram_add(guildhall_histogram *histogram, int64_t nanoseconds)
+{
+    unsigned bucket = pool_fair_queue_bucket_of(nanoseconds > 0 ? (uint64_t)nanoseconds : 0);
+    atomic_fetch_add_explicit(&histogram->counts[bucket], 1, memory_order_relaxed);
+}
+
+double guildhall_histogram_quantile(const guildhall_histogram *histogram, double share)
+{
+    uint64_t total = 0, seen = 0;
+    for (unsigned i = 0; i < HISTOGRAM_BUCKETS; i++) total += atomic_load(&histogram->counts[i]);
+    for (unsigned i = 0; i < HISTOGRAM_BUCKETS && total; i++) {
+        seen += atomic_load(&histogram->counts[i]);
+        if ((double)seen >= share * (double)total) return pool_fair_queue_middle_of(i);
+    }
+    return 0;
 }

@@ -77,7 +77,6 @@ static VALUE pool_fair_queue_close(VALUE self)
     return self;
 }
 
-/* See guildhall_fair_queue_dissolve. */
 static VALUE pool_fair_queue_dissolve(VALUE self)
 {
     guildhall_fair_queue_dissolve(guildhall_fair_queue_of(self));
@@ -112,44 +111,42 @@ static int pool_fair_queue_has_room(void *context)
     return guildhall_fair_queue_has_room(queue, wanted->payloads) || atomic_load(&queue->closed) || guildhall_fair_queue_forked(queue);
 }
 
-/* wait_for_room(payloads, seconds or nil): blocks until there seems to be room for `payloads`. False at the deadline. */
+/* wait_for_room(payloads, seconds or nil): blocks until there seems to be room. False at the deadline. */
 static VALUE pool_fair_queue_wait_for_room(VALUE self, VALUE payloads, VALUE timeout)
 {
     room wanted = {guildhall_fair_queue_of(self), NUM2SIZET(payloads)};
     return guildhall_wait(&wanted.queue->space, pool_fair_queue_has_room, &wanted, guildhall_deadline(timeout)) ? Qtrue : Qfalse;
 }
 
-static int pool_fair_queue_drained(void *context)
+typedef struct {
+    const guildhall_fair_queue *queue;
+    const _Atomic size_t *count;
+} ending;
+
+static int pool_fair_queue_none_left(void *context)
 {
-    const guildhall_fair_queue *queue = context;
-    return atomic_load(&queue->inflight) == 0 || guildhall_fair_queue_forked(queue);
+    const ending *wanted = context;
+    return atomic_load(wanted->count) == 0 || guildhall_fair_queue_forked(wanted->queue);
 }
 
-static int pool_fair_queue_workerless(void *context)
+static VALUE pool_fair_queue_wait_for_none(guildhall_fair_queue *queue, const _Atomic size_t *count, VALUE timeout)
 {
-    const guildhall_fair_queue *queue = context;
-    return atomic_load(&queue->worker_count) == 0 || guildhall_fair_queue_forked(queue);
+    ending wanted = {queue, count};
+    return guildhall_wait(&queue->stopping, pool_fair_queue_none_left, &wanted, guildhall_deadline(timeout)) ? Qtrue : Qfalse;
 }
 
 /* wait_until_drained(seconds or nil): blocks until no batch is in flight. False at the deadline. */
 static VALUE pool_fair_queue_wait_until_drained(VALUE self, VALUE timeout)
 {
     guildhall_fair_queue *queue = guildhall_fair_queue_of(self);
-    return guildhall_wait(&queue->stopping, pool_fair_queue_drained, queue, guildhall_deadline(timeout)) ? Qtrue : Qfalse;
+    return pool_fair_queue_wait_for_none(queue, &queue->inflight, timeout);
 }
 
-/* wait_until_workerless(seconds or nil): blocks until all workers have exited, but for those that were given up. False at the
- * deadline. */
+/* The same until all workers have exited, but for those that were given up. */
 static VALUE pool_fair_queue_wait_until_workerless(VALUE self, VALUE timeout)
 {
     guildhall_fair_queue *queue = guildhall_fair_queue_of(self);
-    return guildhall_wait(&queue->stopping, pool_fair_queue_workerless, queue, guildhall_deadline(timeout)) ? Qtrue : Qfalse;
-}
-
-static VALUE pool_fair_queue_saturated(VALUE self)
-{
-    guildhall_fair_queue *queue = guildhall_fair_queue_of(self);
-    return atomic_load(&queue->payloads) >= queue->capacity && !guildhall_fair_queue_forked(queue) ? Qtrue : Qfalse;
+    return pool_fair_queue_wait_for_none(queue, &queue->worker_count, timeout);
 }
 
 static VALUE pool_fair_queue_payloads(VALUE self)
@@ -162,7 +159,7 @@ static VALUE pool_fair_queue_batches(VALUE self) { return SIZET2NUM(atomic_load(
 static VALUE pool_fair_queue_idle(VALUE self) { return SIZET2NUM(atomic_load(&guildhall_fair_queue_of(self)->idle_workers)); }
 static VALUE pool_fair_queue_worker_count(VALUE self) { return SIZET2NUM(atomic_load(&guildhall_fair_queue_of(self)->worker_count)); }
 
-/* How many workers there should be: while there are none, readers wait for them, unless this is 0. */
+/* While there are no workers, readers wait for them, unless this is 0. */
 static VALUE pool_fair_queue_set_target_worker_count(VALUE self, VALUE count)
 {
     atomic_store(&guildhall_fair_queue_of(self)->target_worker_count, NUM2SIZET(count));
@@ -171,17 +168,16 @@ static VALUE pool_fair_queue_set_target_worker_count(VALUE self, VALUE count)
 
 static VALUE pool_fair_queue_handover(VALUE self) { return DBL2NUM(atomic_load(&guildhall_fair_queue_of(self)->handover_ns) / 1e9); }
 
-/* Whether the process was forked since: then the workers are the parent's. */
 static VALUE pool_fair_queue_forked(VALUE self) { return guildhall_fair_queue_forked(guildhall_fair_queue_of(self)) ? Qtrue : Qfalse; }
+
+static VALUE pool_fair_queue_seconds(double ns) { return ns > 0 ? DBL2NUM(ns / 1e9) : Qnil; }
 
 /* Seconds that a payload of the batches in flight may take, at least; nil: as long as it likes. */
 static VALUE pool_fair_queue_shortest_deadline(VALUE self)
 {
-    int64_t ns = guildhall_fair_queue_shortest_deadline(guildhall_fair_queue_of(self));
-    return ns ? DBL2NUM((double)ns / 1e9) : Qnil;
+    return pool_fair_queue_seconds((double)guildhall_fair_queue_shortest_deadline(guildhall_fair_queue_of(self)));
 }
 
-/* Whether the supervisor is to be summoned for every slice. */
 static VALUE pool_fair_queue_want_slices(VALUE self, VALUE wanted)
 {
     atomic_store(&guildhall_fair_queue_of(self)->slices_wanted, RTEST(wanted));
@@ -211,43 +207,29 @@ static VALUE pool_fair_queue_decided(VALUE self, VALUE batch)
     return batch;
 }
 
-static VALUE pool_fair_queue_seconds(double ns) { return ns > 0 ? DBL2NUM(ns / 1e9) : Qnil; }
-
-/* [code, bytes a payload, payloads a batch (both rounded; 0: one payload's cost), seconds a payload, seconds a
- * payload of such batches by the caller alone, spread, whether they are spread now] */
-static VALUE pool_fair_queue_cost_row(const guildhall_cost *cost)
-{
-    return rb_ary_new_from_args(7, ULL2NUM(cost->key >> 16), SIZET2NUM(guildhall_cost_middle(cost->key >> 8 & 0xff)),
-                                SIZET2NUM(guildhall_cost_middle(cost->key & 0xff)), pool_fair_queue_seconds(guildhall_cost_read(cost)),
-                                pool_fair_queue_seconds(cost->ways.cost[GUILDHALL_ALONE]),
-                                pool_fair_queue_seconds(cost->ways.cost[GUILDHALL_SPREAD]),
-                                guildhall_cost_spreads(cost) ? Qtrue : Qfalse);
-}
-
-/* What is known of the code that was run. */
+/* What is known of the code that was run: [[code, bytes a payload, payloads a batch (both rounded; 0: one payload's cost), seconds a
+ * payload, seconds a payload of such batches by the caller alone, spread, whether they are spread now], …] */
 static VALUE pool_fair_queue_costs(VALUE self)
 {
-    guildhall_fair_queue *queue = guildhall_fair_queue_of(self);
     VALUE rows = rb_ary_new();
-    for (int set = 0; set < GUILDHALL_COST_SETS; set++) {
-        for (int way = 0; way < GUILDHALL_COST_SET_SIZE; way++) {
-            const guildhall_cost *cost = &queue->costs.entries[set][way];
-            if (cost->key) rb_ary_push(rows, pool_fair_queue_cost_row(cost));
-        }
+    const guildhall_cost *first = guildhall_fair_queue_of(self)->costs.entries[0];
+    for (const guildhall_cost *cost = first; cost < first + GUILDHALL_COST_SETS * GUILDHALL_COST_SET_SIZE; cost++) {
+        if (!cost->key) continue;
+        rb_ary_push(rows, rb_ary_new_from_args(7, ULL2NUM(cost->key >> 16), SIZET2NUM(guildhall_cost_middle(cost->key >> 8 & 0xff)),
+                                               SIZET2NUM(guildhall_cost_middle(cost->key & 0xff)),
+                                               pool_fair_queue_seconds(guildhall_cost_read(cost)),
+                                               pool_fair_queue_seconds(cost->ways.cost[GUILDHALL_ALONE]),
+                                               pool_fair_queue_seconds(cost->ways.cost[GUILDHALL_SPREAD]),
+                                               guildhall_cost_spreads(cost) ? Qtrue : Qfalse));
     }
     return rows;
 }
 
-/* Seconds that a share of the batches stayed in line, at most. */
-static VALUE pool_fair_queue_wait_quantile(VALUE self, VALUE share)
+/* quantile(whether of slices, share): seconds that this share of the batches stayed in line, or of the slices took, at most. */
+static VALUE pool_fair_queue_quantile(VALUE self, VALUE of_slices, VALUE share)
 {
-    return DBL2NUM(guildhall_histogram_quantile(&guildhall_fair_queue_of(self)->waits, NUM2DBL(share)) / 1e9);
-}
-
-/* Seconds that a share of the slices took, at most. */
-static VALUE pool_fair_queue_run_quantile(VALUE self, VALUE share)
-{
-    return DBL2NUM(guildhall_histogram_quantile(&guildhall_fair_queue_of(self)->runs, NUM2DBL(share)) / 1e9);
+    const guildhall_fair_queue *queue = guildhall_fair_queue_of(self);
+    return DBL2NUM(guildhall_histogram_quantile(RTEST(of_slices) ? &queue->runs : &queue->waits, NUM2DBL(share)) / 1e9);
 }
 
 /* How many sources were looked at, so far, to find those of batches that were queued. */
@@ -280,7 +262,7 @@ static VALUE pool_fair_queue_depths(VALUE self)
     return depths;
 }
 
-/* @api private. Pool.fork_generation: another number in a child process. */
+/* Pool.fork_generation: another number in a child process. */
 static VALUE pool_fair_queue_fork_generation(VALUE self) { return UINT2NUM(guildhall_fork_generation()); }
 
 void guildhall_init_pool_fair_queue(VALUE pool)
@@ -297,7 +279,6 @@ void guildhall_init_pool_fair_queue(VALUE pool)
     rb_define_method(queue, "wait_for_room", pool_fair_queue_wait_for_room, 2);
     rb_define_method(queue, "wait_until_drained", pool_fair_queue_wait_until_drained, 1);
     rb_define_method(queue, "wait_until_workerless", pool_fair_queue_wait_until_workerless, 1);
-    rb_define_method(queue, "saturated?", pool_fair_queue_saturated, 0);
     rb_define_method(queue, "payloads", pool_fair_queue_payloads, 0);
     rb_define_method(queue, "batches", pool_fair_queue_batches, 0);
     rb_define_method(queue, "idle", pool_fair_queue_idle, 0);
@@ -311,8 +292,7 @@ void guildhall_init_pool_fair_queue(VALUE pool)
     rb_define_method(queue, "decisions", pool_fair_queue_decisions, 0);
     rb_define_method(queue, "decided", pool_fair_queue_decided, 1);
     rb_define_method(queue, "costs", pool_fair_queue_costs, 0);
-    rb_define_method(queue, "wait_quantile", pool_fair_queue_wait_quantile, 1);
-    rb_define_method(queue, "run_quantile", pool_fair_queue_run_quantile, 1);
+    rb_define_method(queue, "quantile", pool_fair_queue_quantile, 2);
     rb_define_method(queue, "depths", pool_fair_queue_depths, 0);
     rb_define_method(queue, "sources_compared", pool_fair_queue_sources_compared, 0);
 }

@@ -1,14 +1,9 @@
 /* The short way for a caller that waits for a batch: it begins at once, in its own thread, without a Batch or a Future. Only
  * what takes longer than a hand-over becomes a Batch, and is spread over workers while it runs. */
-#include "batch.h"
 #include "fair_queue.h"
-#include "help.h"
-#include "run.h"
 #include <ruby/fiber/scheduler.h>
 
 static VALUE guildhall_module;
-static ID id_known, id_inline_context, id_subscribers, id_enqueue_remaining, id_of, id_aref, id_with_logger;
-static ID id_failure, id_dropped, id_raise_numbered;
 static VALUE instruction_sequence; /* the class */
 
 static const double look_ns = 2e4; /* between two looks at the clock, if all goes as before */
@@ -71,15 +66,14 @@ static void pool_inline_run_check_clock(inline_run *run)
     run->spread = guildhall_cost_spreads(pool_inline_run_measure(run, now));
 }
 
-/* Asked after every payload, because one may take a thousand times as long as the last. */
-static bool pool_inline_run_overtime(const inline_run *run) { return guildhall_coarse_now() > run->looked_at + GUILDHALL_SHORT_SPAN_NS; }
-
 static VALUE pool_inline_run_payloads(VALUE argument)
 {
     inline_run *run = (inline_run *)argument;
     while (run->next < RARRAY_LEN(run->outcomes)) {
         bool failed = false;
-        if (run->may_spread && run->next && (run->next >= run->look || pool_inline_run_overtime(run))) pool_inline_run_check_clock(run);
+        /* The clock is asked after every payload, because one may take a thousand times as long as the last. */
+        if (run->may_spread && run->next &&
+            (run->next >= run->look || guildhall_coarse_now() > run->looked_at + GUILDHALL_SHORT_SPAN_NS)) pool_inline_run_check_clock(run);
         if (run->spread) break;
         run->running = true;
         VALUE payload = RARRAY_AREF(run->outcomes, run->next);
@@ -126,20 +120,21 @@ static VALUE pool_inline_run_batch_of_remaining(VALUE queue, VALUE runnable, con
     return batch;
 }
 
-/* What `map` gives: the outcomes without DROPPED, frozen; the same Array if none was dropped. If an outcome is a Failure, raises the first
- * one, with the index of its payload. */
-static VALUE pool_inline_run_values_of(VALUE outcomes)
+/* Pool.values(outcomes), what `map` gives: the outcomes without DROPPED, frozen; the same Array if none was dropped. If an outcome is a
+ * Failure, raises the first one, with the index of its payload. */
+static VALUE pool_inline_run_values(VALUE self, VALUE outcomes)
 {
+    Check_Type(outcomes, T_ARRAY);
     VALUE failure = Qundef, dropped = Qundef;
     bool some = false;
     for (long i = 0; i < RARRAY_LEN(outcomes); i++) {
         VALUE outcome = RARRAY_AREF(outcomes, i);
         /* Failures are Structs, DROPPED is a plain object: most outcomes are neither. */
         if (RB_TYPE_P(outcome, T_STRUCT)) {
-            if (failure == Qundef) failure = rb_const_get(guildhall_module, id_failure);
-            if (RTEST(rb_obj_is_kind_of(outcome, failure))) rb_funcallv(outcome, id_raise_numbered, 0, NULL);
+            if (failure == Qundef) failure = rb_const_get(guildhall_module, rb_intern("Failure"));
+            if (RTEST(rb_obj_is_kind_of(outcome, failure))) rb_funcallv(outcome, rb_intern("raise_numbered!"), 0, NULL);
         } else if (RB_TYPE_P(outcome, T_OBJECT)) {
-            if (dropped == Qundef) dropped = rb_const_get(guildhall_module, id_dropped);
+            if (dropped == Qundef) dropped = rb_const_get(guildhall_module, rb_intern("DROPPED"));
             if (outcome == dropped) some = true;
         }
     }
@@ -152,25 +147,19 @@ static VALUE pool_inline_run_values_of(VALUE outcomes)
     return rb_obj_freeze(kept);
 }
 
-/* @api private. Pool.values(outcomes) */
-static VALUE pool_inline_run_values(VALUE self, VALUE outcomes)
-{
-    Check_Type(outcomes, T_ARRAY);
-    return pool_inline_run_values_of(outcomes);
-}
-
 /* What is known of a task costs a look into a Hash; of a lambda that was written at the call, two. */
 static VALUE pool_inline_run_runnable_of(VALUE registry, VALUE task)
 {
-    VALUE known = rb_ivar_get(registry, id_known), runnable = rb_hash_lookup(known, task);
-    if (NIL_P(runnable) && rb_obj_is_proc(task)) runnable = rb_hash_lookup(known, rb_funcallv(instruction_sequence, id_of, 1, &task));
+    VALUE known = rb_ivar_get(registry, rb_intern("@known")), runnable = rb_hash_lookup(known, task);
+    if (NIL_P(runnable) && rb_obj_is_proc(task)) {
+        runnable = rb_hash_lookup(known, rb_funcallv(instruction_sequence, rb_intern("of"), 1, &task));
+    }
     bool usable = !NIL_P(runnable) && guildhall_code_standing(guildhall_runnable_of(runnable)->code) != GUILDHALL_REFUSED;
-    return usable ? runnable : rb_funcallv(registry, id_aref, 1, &task);
+    return usable ? runnable : rb_funcallv(registry, rb_intern("[]"), 1, &task);
 }
 
 typedef struct {
-    VALUE context, task, payloads;
-    bool raising;
+    VALUE context, task, payloads, raising;
 } inline_call;
 
 /* All outcomes, made in this thread; or a Batch to hand over, where the rest, or all of it, is worth that; nil where this is no
@@ -207,29 +196,24 @@ static VALUE pool_inline_run_here(const inline_call *call)
     guildhall_give_way(queue);
     VALUE outcomes = rb_obj_freeze(run.outcomes);
     RB_GC_GUARD(runnable);
-    return call->raising ? pool_inline_run_values_of(outcomes) : outcomes;
+    return RTEST(call->raising) ? pool_inline_run_values(Qnil, outcomes) : outcomes;
 }
 
 static VALUE pool_inline_run_logged(RB_BLOCK_CALL_FUNC_ARGLIST(nothing, call)) { return pool_inline_run_here((const inline_call *)call); }
 
-static VALUE pool_inline_run_in_pool(VALUE pool, VALUE payloads, VALUE task, bool raising)
-{
-    VALUE context = rb_ivar_get(pool, id_inline_context), made;
-    if (NIL_P(context) || NIL_P(task)) return Qnil;
-    if (RARRAY_LEN(rb_ivar_get(RARRAY_AREF(context, CONTEXT_INSTRUMENTATION), id_subscribers)) > 0) return Qnil;
-    inline_call call = {context, task, payloads, raising};
-    if (!RTEST(RARRAY_AREF(context, CONTEXT_LOGGED))) made = pool_inline_run_here(&call);
-    else made = rb_block_call(pool, id_with_logger, 0, NULL, pool_inline_run_logged, (VALUE)&call);
-    RB_GC_GUARD(context);
-    if (NIL_P(made) || RB_TYPE_P(made, T_ARRAY)) return made;
-    return rb_funcall(pool, id_enqueue_remaining, 2, made, raising ? Qtrue : Qfalse);
-}
-
 /* run_inline(payloads, task, whether the first failure is raised, and what was dropped is left out): the outcomes; nil: it has to go
  * the long way */
-static VALUE pool_inline_run_method(VALUE self, VALUE payloads, VALUE task, VALUE raising)
+static VALUE pool_inline_run_in_pool(VALUE pool, VALUE payloads, VALUE task, VALUE raising)
 {
-    return pool_inline_run_in_pool(self, payloads, task, RTEST(raising));
+    VALUE context = rb_ivar_get(pool, rb_intern("@inline_context")), made;
+    if (NIL_P(context) || NIL_P(task)) return Qnil;
+    if (RARRAY_LEN(rb_ivar_get(RARRAY_AREF(context, CONTEXT_INSTRUMENTATION), rb_intern("@subscribers"))) > 0) return Qnil;
+    inline_call call = {context, task, payloads, raising};
+    if (!RTEST(RARRAY_AREF(context, CONTEXT_LOGGED))) made = pool_inline_run_here(&call);
+    else made = rb_block_call(pool, rb_intern("with_logger"), 0, NULL, pool_inline_run_logged, (VALUE)&call);
+    RB_GC_GUARD(context);
+    if (NIL_P(made) || RB_TYPE_P(made, T_ARRAY)) return made;
+    return rb_funcall(pool, rb_intern("enqueue_remaining"), 2, made, raising);
 }
 
 /* A block with several parameters takes a payload apart, which the short way does not do. */
@@ -240,7 +224,7 @@ static VALUE pool_inline_run_plain_block(void)
     return RTEST(rb_proc_lambda_p(block)) || (parameters >= -1 && parameters <= 1) ? block : Qnil;
 }
 
-static VALUE pool_inline_run_map_or_super(int argc, const VALUE *argv, VALUE self, bool raising)
+static VALUE pool_inline_run_map_or_super(int argc, const VALUE *argv, VALUE self, VALUE raising)
 {
     VALUE task = Qnil, made;
     if (!rb_keyword_given_p() && argc == (rb_block_given_p() ? 1 : 2)) task = argc == 2 ? argv[1] : pool_inline_run_plain_block();
@@ -249,26 +233,16 @@ static VALUE pool_inline_run_map_or_super(int argc, const VALUE *argv, VALUE sel
 }
 
 /* Mapping#map and #results without options, for a task or a plain block: documented there. */
-static VALUE pool_inline_run_map(int argc, VALUE *argv, VALUE self) { return pool_inline_run_map_or_super(argc, argv, self, true); }
-static VALUE pool_inline_run_results(int argc, VALUE *argv, VALUE self) { return pool_inline_run_map_or_super(argc, argv, self, false); }
+static VALUE pool_inline_run_map(int argc, VALUE *argv, VALUE self) { return pool_inline_run_map_or_super(argc, argv, self, Qtrue); }
+static VALUE pool_inline_run_results(int argc, VALUE *argv, VALUE self) { return pool_inline_run_map_or_super(argc, argv, self, Qfalse); }
 
 void guildhall_init_pool_inline_run(VALUE guildhall, VALUE pool)
 {
     guildhall_module = guildhall;
-    id_failure = rb_intern("Failure");
-    id_dropped = rb_intern("DROPPED");
-    id_raise_numbered = rb_intern("raise_numbered!");
-    id_known = rb_intern("@known");
-    id_inline_context = rb_intern("@inline_context");
-    id_subscribers = rb_intern("@subscribers");
-    id_enqueue_remaining = rb_intern("enqueue_remaining");
-    id_with_logger = rb_intern("with_logger");
-    id_of = rb_intern("of");
-    id_aref = rb_intern("[]");
     instruction_sequence = rb_path2class("RubyVM::InstructionSequence");
     rb_gc_register_mark_object(instruction_sequence);
     rb_define_singleton_method(pool, "values", pool_inline_run_values, 1);
     rb_define_method(pool, "map", pool_inline_run_map, -1);
     rb_define_method(pool, "results", pool_inline_run_results, -1);
-    rb_define_private_method(pool, "run_inline", pool_inline_run_method, 3);
+    rb_define_private_method(pool, "run_inline", pool_inline_run_in_pool, 3);
 }

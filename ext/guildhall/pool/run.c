@@ -1,5 +1,5 @@
 /* The loop that the payloads of batches go through. One rb_protect serves all payloads up to the next one that raises. */
-#include "run.h"
+#include "fair_queue.h"
 #include <ruby/encoding.h>
 #include "values/frozen.h"
 
@@ -17,6 +17,8 @@ typedef struct {
     size_t outcomes, failures;
     size_t stride;      /* payloads between two looks at the clock. Readers are woken as rarely; one that waits looks by itself after
                          * `Future::PAUSES.longest` */
+    int state;          /* the tag of what was raised */
+    bool ends;          /* and whether it ends the thread */
     bool stopped;
 } run;
 
@@ -34,7 +36,7 @@ static void pool_run_publish(run *r, VALUE outcome, bool failure)
     VALUE mark = r->mark;
     r->mark = 0;
     r->stage = Qnil;
-    if (r->worker) atomic_store_explicit(&r->worker->position, GUILDHALL_NO_POSITION, memory_order_relaxed);
+    if (r->worker) atomic_store_explicit(&r->worker->position, GUILDHALL_NO_INDEX, memory_order_relaxed);
     if (guildhall_batch_publish(r->batch, r->next, mark, outcome, failure)) {
         r->outcomes++;
         r->failures += failure;
@@ -150,44 +152,33 @@ static VALUE pool_run_payloads(VALUE argument)
 
 /* A caller's thread was interrupted, so others run what it had claimed. Where the thread ends, the task may have ended
  * it: such a payload gets one more chance in a caller. */
-static void pool_run_release(run *r, bool ends)
+static VALUE pool_run_release(VALUE argument)
 {
+    run *r = (run *)argument;
+    if (r->worker) return Qnil;
     bool again = r->mark == GUILDHALL_SLOT_RUNNING_AGAIN;
-    bool native = r->batch->runnable->decoder && NIL_P(r->batch->runnable->following);
-    ends = ends && !native;
+    bool native = r->batch->runnable->decoder && NIL_P(r->batch->runnable->following), ends = r->ends && !native;
     if (r->mark) guildhall_batch_release(r->batch, r->next, r->mark, again || ends ? GUILDHALL_SLOT_AGAIN : GUILDHALL_SLOT_UNSET);
     if (r->mark && again && ends) guildhall_batch_leave_to_workers(r->batch, &r->batch->suspicious);
     guildhall_batch_rewind(r->batch, r->skipped < r->next ? r->skipped : r->next);
     guildhall_batch_notify(r->batch, r->notified, r->next);
-}
-
-typedef struct {
-    run *r;
-    int state;
-    bool ends;
-} leaving;
-
-static VALUE pool_run_jump_on(VALUE argument)
-{
-    rb_jump_tag(((leaving *)argument)->state);
     return Qnil;
 }
 
-static VALUE pool_run_release_on_leaving(VALUE argument)
+static VALUE pool_run_jump_on(VALUE argument)
 {
-    leaving *of = (leaving *)argument;
-    if (!of->r->worker) pool_run_release(of->r, of->ends);
+    rb_jump_tag(((const run *)argument)->state);
     return Qnil;
 }
 
 /* What was raised becomes the payload's Failure, or goes on to where it was meant for. A worker's last payload
  * is the supervisor's. */
-static void pool_run_handle_exception(run *r, int state)
+static void pool_run_handle_exception(run *r)
 {
-    leaving of = {r, state, guildhall_task_ends_thread()};
-    VALUE failure = r->mark ? guildhall_task_failure(r->batch->runnable, r->next, r->stage, !r->worker, &of.state) : Qundef;
+    r->ends = guildhall_task_ends_thread();
+    VALUE failure = r->mark ? guildhall_task_failure(r->batch->runnable, r->next, r->stage, !r->worker, &r->state) : Qundef;
     /* rb_ensure keeps $!, which waking others may clear. */
-    if (failure == Qundef) rb_ensure(pool_run_jump_on, (VALUE)&of, pool_run_release_on_leaving, (VALUE)&of);
+    if (failure == Qundef) rb_ensure(pool_run_jump_on, (VALUE)r, pool_run_release, (VALUE)r);
     pool_run_publish(r, failure, true);
 }
 
@@ -219,9 +210,8 @@ size_t guildhall_run(guildhall_batch *batch, size_t from, size_t to, int64_t unt
              .stride = guildhall_payloads_between_looks(look_after_ns, guildhall_batch_cost(batch))};
     int64_t began = guildhall_now();
     while (r.next < r.to && !r.stopped) {
-        int state = 0;
-        rb_protect(pool_run_payloads, (VALUE)&r, &state);
-        if (state) pool_run_handle_exception(&r, state);
+        rb_protect(pool_run_payloads, (VALUE)&r, &r.state);
+        if (r.state) pool_run_handle_exception(&r);
     }
     guildhall_batch_notify(batch, r.notified, r.next);
     if (skipped) *skipped = r.skipped;
@@ -229,4 +219,51 @@ size_t guildhall_run(guildhall_batch *batch, size_t from, size_t to, int64_t unt
     /* Native decoders allocate with malloc: make the collector look at how much that was. */
     if (batch->runnable->decoder && r.outcomes * batch->bytes >= malloc_noticed) ruby_xfree(ruby_xmalloc(1));
     return r.next;
+}
+
+/* ---- callers that run payloads, and give way to other threads */
+
+static VALUE pool_run_yield_turn(VALUE nothing)
+{
+    rb_thread_schedule();
+    return nothing;
+}
+
+static int64_t pool_run_turn_ns(const guildhall_fair_queue *queue)
+{
+    return atomic_load_explicit(&queue->yielding, memory_order_relaxed) > 0 ? GUILDHALL_SHORT_SPAN_NS : GUILDHALL_SPAN_NS;
+}
+
+/* Does not wait for the end of Ruby's time slice of 100 ms. */
+void guildhall_give_way(guildhall_fair_queue *queue)
+{
+    int64_t turn = pool_run_turn_ns(queue), now = turn == GUILDHALL_SHORT_SPAN_NS ? guildhall_now() : guildhall_coarse_now();
+    if (now - atomic_load_explicit(&queue->yielded_at, memory_order_relaxed) < turn) return;
+    atomic_fetch_add(&queue->yielding, 1);
+    int state = 0;
+    rb_protect(pool_run_yield_turn, Qnil, &state);
+    atomic_fetch_sub(&queue->yielding, 1);
+    atomic_store_explicit(&queue->yielded_at, guildhall_now(), memory_order_relaxed);
+    if (state) rb_jump_tag(state);
+}
+
+void guildhall_help_run_some(guildhall_batch *batch)
+{
+    guildhall_fair_queue *queue = batch->queue;
+    bool parallel = atomic_load(&batch->parallel), settled = parallel || !guildhall_decision_may_change(batch->decision);
+    int64_t until = guildhall_now() + (settled ? pool_run_turn_ns(queue) : GUILDHALL_SHORT_SPAN_NS);
+    size_t from, count, next = 0, skipped = GUILDHALL_NO_INDEX;
+    do {
+        count = parallel ? guildhall_batch_slice_size(batch) : batch->size;
+        count = guildhall_batch_take(batch, count, &from);
+        if (count) next = guildhall_run(batch, from, from + count, until, NULL, &skipped);
+        if (count && next < from + count) guildhall_batch_rewind(batch, next);
+    } while (count && parallel && guildhall_now() < until);
+    if (skipped != GUILDHALL_NO_INDEX) guildhall_batch_rewind(batch, skipped);
+    guildhall_batch_measure(batch);
+    if (parallel && guildhall_batch_unclaimed(batch)) {
+        size_t idle = atomic_load(&queue->idle_workers), all = atomic_load(&queue->worker_count), busy = all > idle ? all - idle : 0;
+        if (busy < guildhall_fair_queue_workers_for(batch)) guildhall_fair_queue_wake(queue, 1);
+    }
+    guildhall_give_way(queue);
 }

@@ -153,7 +153,7 @@ static VALUE pool_runnable_code(VALUE self) { return guildhall_runnable_of(self)
 /* The object whose `prepare` is called with the payloads, in the dispatching thread; nil: none. */
 static VALUE pool_runnable_preparer(VALUE self) { return guildhall_runnable_of(self)->preparer; }
 
-static void pool_runnable_init_code(VALUE pool)
+void guildhall_init_pool_runnable(VALUE pool)
 {
     static const char *const standings[] = {"untried", "tried", "refused"};
     for (int i = 0; i < 3; i++) id_standings[i] = rb_intern(standings[i]);
@@ -166,11 +166,6 @@ static void pool_runnable_init_code(VALUE pool)
     rb_define_method(code, "refusal", pool_runnable_code_refusal, 0);
     rb_define_method(code, "refuse", pool_runnable_code_refuse, 1);
     rb_define_method(code, "tried", pool_runnable_code_tried, 0);
-}
-
-void guildhall_init_pool_runnable(VALUE pool)
-{
-    pool_runnable_init_code(pool);
     VALUE runnable = rb_define_class_under(pool, "Runnable", rb_cObject);
     rb_undef_alloc_func(runnable);
     rb_define_singleton_method(runnable, "build", pool_runnable_build, 9);

@@ -15,7 +15,7 @@ struct guildhall_batch;
 typedef struct guildhall_source {
     uint64_t key;
     struct guildhall_source *next; /* the circle of those that have work */
-    struct guildhall_source *parent, *children[4]; /* the trie */
+    struct guildhall_source *children[4]; /* the trie */
     bool shared;                   /* in the trie: later batches of its key join it */
     struct guildhall_batch *first, *last;
     size_t payloads;
@@ -28,10 +28,10 @@ typedef struct {
     uint64_t compared;             /* sources that were looked at to find one, so far */
 } guildhall_sources;
 
-/* The shared source of this key, or NULL. */
-guildhall_source *guildhall_sources_find(guildhall_sources *, uint64_t key);
-/* A new source, whose turn is the farthest away. `shared`: `find` finds it, and there must be none of its key yet. NULL: no memory. */
-guildhall_source *guildhall_sources_join(guildhall_sources *, uint64_t key, bool shared);
+/* Where the shared source of this key is; where it would be, NULL is. */
+guildhall_source **guildhall_sources_place_of(guildhall_sources *, uint64_t key);
+/* A new source, whose turn is the farthest away; shared if it is given its place. NULL: no memory. */
+guildhall_source *guildhall_sources_join(guildhall_sources *, uint64_t key, guildhall_source **place);
 /* Takes the source whose turn it is out, and frees it. */
 void guildhall_sources_leave(guildhall_sources *);
 void guildhall_sources_free(guildhall_sources *);

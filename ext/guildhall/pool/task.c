@@ -6,7 +6,6 @@
 #include "values/share.h"
 
 static rb_ractor_local_key_t own_task;
-static ID id_call, id_result;
 static VALUE guildhall_module;
 
 static VALUE pool_task_failure_class(void) { return rb_const_get(guildhall_module, rb_intern("Failure")); }
@@ -28,7 +27,7 @@ static VALUE pool_task_call(const guildhall_runnable *runnable, VALUE task, VALU
 {
     VALUE arguments[2] = {value, metadata};
     if (on_worker && runnable->runs_blocks) task = pool_task_own_copy(runnable, task);
-    return rb_funcallv(task, id_call, runnable->takes_metadata ? 2 : 1, arguments);
+    return rb_funcallv(task, rb_intern("call"), runnable->takes_metadata ? 2 : 1, arguments);
 }
 
 /* What the codec itself would return, or raise, without a method call. *native: whether guildhall alone has made the value, which
@@ -41,7 +40,7 @@ static VALUE pool_task_decode(const guildhall_runnable *runnable, VALUE bytes, V
     if (decoder->call) value = decoder->call(decoder->context, bytes);
     else value = guildhall_decoder_decode(decoder, bytes, (const uint8_t *)RSTRING_PTR(bytes), (size_t)RSTRING_LEN(bytes));
     *native = value != Qundef;
-    if (!*native) value = rb_funcallv(runnable->codec, id_call, 1, &bytes);
+    if (!*native) value = rb_funcallv(runnable->codec, rb_intern("call"), 1, &bytes);
     *stage = Qnil;
     RB_GC_GUARD(bytes);
     return value;
@@ -72,7 +71,7 @@ static VALUE pool_task_make_shareable(const guildhall_runnable *runnable, VALUE 
         return outcome;
     }
     VALUE arguments[2] = {outcome, runnable->task};
-    return rb_funcallv(rb_const_get(guildhall_module, rb_intern("Shareable")), id_result, 2, arguments);
+    return rb_funcallv(rb_const_get(guildhall_module, rb_intern("Shareable")), rb_intern("result"), 2, arguments);
 }
 
 /* Lets an outcome leave its Ractor that guildhall alone has made, and so is frozen. */
@@ -169,6 +168,4 @@ void guildhall_init_pool_task(VALUE guildhall)
 {
     guildhall_module = guildhall;
     own_task = rb_ractor_local_storage_value_newkey();
-    id_call = rb_intern("call");
-    id_result = rb_intern("result");
 }

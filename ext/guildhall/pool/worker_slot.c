@@ -3,7 +3,6 @@
 #include <ruby/ractor.h>
 #include <guildhall/sharing.h>
 #include "init.h"
-#include "run.h"
 
 static void pool_worker_slot_mark(void *data)
 {
@@ -29,7 +28,7 @@ static VALUE pool_worker_slot_build(VALUE class, VALUE queue)
     worker->queue_object = queue;
     guildhall_refers(self, queue);
     worker->queue = of;
-    atomic_store(&worker->position, GUILDHALL_NO_POSITION);
+    atomic_store(&worker->position, GUILDHALL_NO_INDEX);
     atomic_fetch_add(&of->worker_count, 1);
     return rb_ractor_make_shareable(rb_obj_freeze(self));
 }
@@ -101,28 +100,19 @@ static VALUE pool_worker_slot_take(VALUE self)
     return Qtrue;
 }
 
-/* For subscribers to every slice. A record that was not fetched in time is overwritten. */
-static void pool_worker_slot_record_slice(guildhall_worker_slot *worker)
-{
-    size_t number = atomic_load(&worker->recorded);
-    size_t from = atomic_load(&worker->from), to = atomic_load(&worker->to);
-    worker->records[number % GUILDHALL_SLICE_RECORDS] =
-        (guildhall_slice_record){from, to - from, guildhall_now() - atomic_load(&worker->slice_since)};
-    atomic_store(&worker->recorded, number + 1);
-    guildhall_fair_queue_summon(worker->queue);
-}
-
-/* Runs the slice; where it is stopped early, the rest goes back in line. */
+/* Runs the slice; where it is stopped early, the rest goes back in line. Where somebody subscribes to slices, [index of the first payload,
+ * payloads, seconds]; else nil. */
 static VALUE pool_worker_slot_work(VALUE self)
 {
     guildhall_worker_slot *worker = pool_worker_slot_of(self);
     guildhall_batch *batch = atomic_load(&worker->batch);
     int64_t until = batch->slice ? 0 : guildhall_now() + GUILDHALL_SPAN_NS; /* payloads may be dearer than they were */
-    size_t to = atomic_load(&worker->to), next = guildhall_run(batch, atomic_load(&worker->from), to, until, worker, NULL);
+    size_t from = atomic_load(&worker->from), to = atomic_load(&worker->to), next = guildhall_run(batch, from, to, until, worker, NULL);
     if (next < to) guildhall_batch_rewind(batch, next);
     guildhall_fair_queue_leave_slice(worker);
-    if (atomic_load_explicit(&worker->queue->slices_wanted, memory_order_relaxed)) pool_worker_slot_record_slice(worker);
-    return Qnil;
+    if (!atomic_load_explicit(&worker->queue->slices_wanted, memory_order_relaxed)) return Qnil;
+    double seconds = (double)(guildhall_now() - atomic_load(&worker->slice_since)) / 1e9;
+    return rb_ary_new_from_args(3, SIZET2NUM(from), SIZET2NUM(to - from), DBL2NUM(seconds));
 }
 
 static void pool_worker_slot_count_out(guildhall_worker_slot *worker)
@@ -155,8 +145,7 @@ static VALUE pool_worker_slot_cancel_start(VALUE self)
     return Qtrue;
 }
 
-/* Supervisor: [index, seconds past its deadline (negative: seconds left), when it was begun] of the payload being run;
- * nil without one. */
+/* Supervisor: [index, seconds past its deadline (negative: left), when it was begun] of the payload being run; or nil. */
 static VALUE pool_worker_slot_overdue(VALUE self)
 {
     guildhall_worker_slot *worker = pool_worker_slot_of(self);
@@ -166,7 +155,7 @@ static VALUE pool_worker_slot_overdue(VALUE self)
     int64_t deadline = batch->deadline_ns;
     guildhall_batch_let_go(batch);
     if (deadline == 0) return Qnil;
-    int64_t since = position == GUILDHALL_NO_POSITION ? guildhall_now() : atomic_load(&worker->payload_since);
+    int64_t since = position == GUILDHALL_NO_INDEX ? guildhall_now() : atomic_load(&worker->payload_since);
     return rb_ary_new_from_args(3, SIZET2NUM(position), DBL2NUM((double)(guildhall_now() - since - deadline) / 1e9),
                                 LL2NUM(since));
 }
@@ -179,7 +168,7 @@ static VALUE pool_worker_slot_recover(VALUE self, VALUE last_chance)
     guildhall_batch *batch = atomic_load(&worker->batch); /* nobody else changes it any more */
     if (!batch) return Qnil;
     size_t position = atomic_load(&worker->position), from = atomic_load(&worker->from);
-    if (position != GUILDHALL_NO_POSITION) {
+    if (position != GUILDHALL_NO_INDEX) {
         VALUE mark = atomic_load(&worker->mark);
         if (!RTEST(last_chance) && batch->retry && mark != GUILDHALL_SLOT_RUNNING_AGAIN) {
             guildhall_batch_leave_to_workers(batch, &batch->suspicious);
@@ -190,7 +179,7 @@ static VALUE pool_worker_slot_recover(VALUE self, VALUE last_chance)
     }
     guildhall_batch_rewind(batch, from);
     guildhall_fair_queue_leave_slice(worker);
-    return position == GUILDHALL_NO_POSITION ? Qnil : SIZET2NUM(position);
+    return position == GUILDHALL_NO_INDEX ? Qnil : SIZET2NUM(position);
 }
 
 /* Supervisor: the payload that was begun then gets this outcome unless it has just got one; then the worker is given up,
@@ -215,22 +204,6 @@ static VALUE pool_worker_slot_abandon(VALUE self, VALUE index, VALUE since, VALU
     }
     guildhall_batch_let_go(batch);
     return abandoned ? Qtrue : Qfalse;
-}
-
-/* Supervisor: [[index of the first payload, payloads, seconds], …] of the slices since the last call. */
-static VALUE pool_worker_slot_new_slices(VALUE self)
-{
-    guildhall_worker_slot *worker = pool_worker_slot_of(self);
-    size_t upto = atomic_load(&worker->recorded), at = atomic_load(&worker->reported);
-    VALUE slices = rb_ary_new();
-    if (upto - at > GUILDHALL_SLICE_RECORDS) at = upto - GUILDHALL_SLICE_RECORDS;
-    for (; at < upto; at++) {
-        guildhall_slice_record record = worker->records[at % GUILDHALL_SLICE_RECORDS];
-        rb_ary_push(slices, rb_ary_new_from_args(3, SIZET2NUM(record.from), SIZET2NUM(record.count),
-                                                 DBL2NUM((double)record.nanoseconds / 1e9)));
-    }
-    atomic_store(&worker->reported, upto);
-    return slices;
 }
 
 static VALUE pool_worker_slot_retire(VALUE self)
@@ -265,7 +238,6 @@ void guildhall_init_pool_worker_slot(VALUE pool)
     rb_define_method(worker, "overdue", pool_worker_slot_overdue, 0);
     rb_define_method(worker, "recover", pool_worker_slot_recover, 1);
     rb_define_method(worker, "abandon", pool_worker_slot_abandon, 3);
-    rb_define_method(worker, "new_slices", pool_worker_slot_new_slices, 0);
     rb_define_method(worker, "retire", pool_worker_slot_retire, 0);
     rb_define_method(worker, "exited?", pool_worker_slot_exited_p, 0);
     rb_define_method(worker, "busy?", pool_worker_slot_busy_p, 0);

@@ -15,19 +15,14 @@
 #define CHUNK 64 /* items moved at once by the methods for many */
 
 static VALUE shareable_module, closed_error;
-static ID id_check, id_timeout, id_default;
 static rb_internal_thread_specific_key_t lane_key;
 static bool lanes_available;
 static _Atomic uintptr_t lanes; /* handed out so far */
 
 /* ---- the object */
 
-static void queue_mark_item(uintptr_t item)
-{
-    rb_gc_mark((VALUE)item); /* pins: a cell is read by other Ractors while the collector moves objects */
-}
-
-static void queue_mark(void *channel) { guildhall_channel_each(channel, queue_mark_item); }
+/* Pins: a cell is read by other Ractors while the collector moves objects. */
+static void queue_mark(void *channel) { guildhall_channel_each(channel, rb_gc_mark); }
 
 static size_t queue_memsize(const void *pointer)
 {
@@ -153,37 +148,32 @@ static int queue_attempt_pop(void *context)
     return (self->moved = guildhall_channel_pop(self->channel, self->lane, self->items, self->count, &self->stripe)) != 0;
 }
 
-static void queue_after_push(transfer *self)
-{
-    if (self->moved <= 0) return;
-    for (long i = 0; i < self->moved; i++) guildhall_refers(self->queue, (VALUE)self->items[i]);
-    guildhall_channel_pushed(self->channel, self->lane);
-}
-
 static void queue_wake_after_pop(transfer *self)
 {
     if (self->moved > 0) guildhall_channel_popped(self->channel, self->stripe);
     else if (self->moved == GUILDHALL_RING_CLOSED) guildhall_channel_exhausted(self->channel);
 }
 
+/* deadline: below 0 not to wait at all. */
 static void queue_wait_to_push(transfer *self, int64_t deadline)
 {
-    if (!queue_attempt_push(self))
+    if (!queue_attempt_push(self) && deadline >= 0)
         guildhall_wait(&guildhall_channel_stripe(self->channel, self->lane)->givers, queue_attempt_push, self, deadline);
     if (self->moved == GUILDHALL_RING_CLOSED) rb_raise(closed_error, "queue closed");
-    queue_after_push(self);
+    for (long i = 0; i < self->moved; i++) guildhall_refers(self->queue, (VALUE)self->items[i]);
+    if (self->moved > 0) guildhall_channel_pushed(self->channel, self->lane);
 }
 
 static void queue_wait_to_pop(transfer *self, int64_t deadline)
 {
-    if (!queue_attempt_pop(self)) guildhall_wait(&self->channel->takers, queue_attempt_pop, self, deadline);
+    if (!queue_attempt_pop(self) && deadline >= 0) guildhall_wait(&self->channel->takers, queue_attempt_pop, self, deadline);
     queue_wake_after_pop(self);
 }
 
 static void queue_check_item(VALUE queue, VALUE item)
 {
     if (RTYPEDDATA_TYPE(queue) == &private_type || guildhall_shareable(item)) return; /* the second is a walk through all of it */
-    rb_funcall(shareable_module, id_check, 2, item, rb_str_new_cstr("item"));
+    rb_funcall(shareable_module, rb_intern("check!"), 2, item, rb_str_new_cstr("item"));
 }
 
 /* ---- arguments */
@@ -196,7 +186,7 @@ static options queue_parse(int argc, VALUE *argv, int allowed, int keywords)
 {
     options parsed = {Qnil, Qnil, Qnil};
     if (rb_keyword_given_p()) {
-        ID names[] = {id_timeout, id_default};
+        ID names[] = {rb_intern("timeout"), rb_intern("default")};
         VALUE values[2];
         rb_get_kwargs(argv[argc - 1], names, 0, keywords, values);
         if (values[0] != Qundef) parsed.timeout = values[0];
@@ -228,7 +218,7 @@ static VALUE queue_push(int argc, VALUE *argv, VALUE queue)
     }
     queue_check_item(queue, item);
     transfer self = queue_begin_push(queue, (uintptr_t *)&item, 1);
-    queue_wait_to_push(&self, deadline < 0 ? 1 : deadline);
+    queue_wait_to_push(&self, deadline);
     RB_GC_GUARD(item);
     RB_GC_GUARD(queue);
     if (self.moved > 0) return queue;
@@ -246,7 +236,7 @@ static VALUE queue_pop(int argc, VALUE *argv, VALUE queue)
     }
     VALUE item = Qnil;
     transfer self = queue_begin_pop(queue, (uintptr_t *)&item, 1);
-    queue_wait_to_pop(&self, deadline < 0 ? 1 : deadline);
+    queue_wait_to_pop(&self, deadline);
     RB_GC_GUARD(item);
     RB_GC_GUARD(queue);
     if (self.moved > 0) return item;
@@ -258,9 +248,7 @@ static VALUE queue_try_push(VALUE queue, VALUE item)
 {
     queue_check_item(queue, item);
     transfer self = queue_begin_push(queue, (uintptr_t *)&item, 1);
-    queue_attempt_push(&self);
-    if (self.moved == GUILDHALL_RING_CLOSED) rb_raise(closed_error, "queue closed");
-    queue_after_push(&self);
+    queue_wait_to_push(&self, -1);
     RB_GC_GUARD(item);
     RB_GC_GUARD(queue);
     return self.moved > 0 ? Qtrue : Qfalse;
@@ -271,8 +259,7 @@ static VALUE queue_try_pop(int argc, VALUE *argv, VALUE queue)
     rb_check_arity(argc, 0, 1);
     VALUE item = Qnil;
     transfer self = queue_begin_pop(queue, (uintptr_t *)&item, 1);
-    queue_attempt_pop(&self);
-    queue_wake_after_pop(&self);
+    queue_wait_to_pop(&self, -1);
     RB_GC_GUARD(item);
     RB_GC_GUARD(queue);
     if (self.moved > 0) return item;
@@ -376,8 +363,14 @@ static VALUE queue_capacity(VALUE queue) { return SIZET2NUM(queue_channel_of(que
 static VALUE queue_stripes(VALUE queue) { return SIZET2NUM(queue_channel_of(queue)->count); }
 static VALUE queue_num_waiting(VALUE queue) { return SIZET2NUM(guildhall_channel_waiting(queue_channel_of(queue))); }
 
-static void queue_define_methods(VALUE class)
+void guildhall_init_queue(VALUE guildhall)
 {
+    lanes_available = guildhall_thread_key(&lane_key);
+    rb_gc_register_address(&shareable_module);
+    shareable_module = rb_const_get(guildhall, rb_intern("Shareable"));
+    rb_gc_register_address(&closed_error);
+    closed_error = rb_const_get(guildhall, rb_intern("ClosedQueueError"));
+    VALUE class = rb_define_class_under(guildhall, "Queue", rb_cObject);
     rb_define_alloc_func(class, queue_s_allocate);
     rb_define_private_method(rb_singleton_class(class), "make", queue_s_make, 3);
     rb_define_method(class, "push", queue_push, -1);
@@ -394,17 +387,4 @@ static void queue_define_methods(VALUE class)
     rb_define_method(class, "capacity", queue_capacity, 0);
     rb_define_private_method(class, "stripe_count", queue_stripes, 0);
     rb_define_method(class, "num_waiting", queue_num_waiting, 0);
-}
-
-void guildhall_init_queue(VALUE guildhall)
-{
-    id_check = rb_intern("check!");
-    id_timeout = rb_intern("timeout");
-    id_default = rb_intern("default");
-    lanes_available = guildhall_thread_key(&lane_key);
-    rb_gc_register_address(&shareable_module);
-    shareable_module = rb_const_get(guildhall, rb_intern("Shareable"));
-    rb_gc_register_address(&closed_error);
-    closed_error = rb_const_get(guildhall, rb_intern("ClosedQueueError"));
-    queue_define_methods(rb_define_class_under(guildhall, "Queue", rb_cObject));
 }

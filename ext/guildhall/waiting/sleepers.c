@@ -78,14 +78,6 @@ static void sleepers_pinned_step(guildhall_parked *self)
     rb_nogvl(sleepers_pinned_wait, self, sleepers_pinned_interrupt, self, flags);
 }
 
-static bool sleepers_count_pinned(void)
-{
-    if (atomic_load_explicit(&pinned_waiters, memory_order_relaxed) >= pinned_limit) return false;
-    if (atomic_fetch_add_explicit(&pinned_waiters, 1, memory_order_relaxed) < pinned_limit) return true;
-    atomic_fetch_sub_explicit(&pinned_waiters, 1, memory_order_relaxed);
-    return false;
-}
-
 static void sleepers_uncount_pinned(guildhall_parked *self)
 {
     if (guildhall_waiter_forked(&self->base)) return; /* a child process starts its own count */
@@ -96,7 +88,9 @@ static bool sleepers_pin(guildhall_parked *self)
 {
     static const guildhall_sleeper pinned = {sleepers_sleep, sleepers_pinned_rouse, 0};
     if (!rb_ractor_local_storage_ptr(main_ractor_key)) {
-        if (!sleepers_count_pinned()) return false;
+        int count = atomic_load_explicit(&pinned_waiters, memory_order_relaxed);
+        while (count < pinned_limit && !atomic_compare_exchange_weak(&pinned_waiters, &count, count + 1)) continue;
+        if (count >= pinned_limit) return false;
         self->finish = sleepers_uncount_pinned;
     }
     sleepers_use(self, &pinned, sleepers_pinned_step, 0);
@@ -109,26 +103,20 @@ void guildhall_sleepers_forked(void)
     guildhall_word_setup();
 }
 
-/* Where RUBY_MAX_CPU says nothing. */
-static int sleepers_default_threads(void)
-{
-    if (RUBY_API_VERSION_CODE < 40100) return 8;
-    long processors = guildhall_processors();
-    return processors > 0 ? (int)processors : 1;
-}
-
 /* Ruby reads RUBY_MAX_CPU so when it starts: what begins with no number, or with one below 1, counts for nothing. */
 int guildhall_ractor_threads(void)
 {
     const char *given = getenv("RUBY_MAX_CPU");
-    return given && atoi(given) > 0 ? atoi(given) : sleepers_default_threads();
+    if (given && atoi(given) > 0) return atoi(given);
+    if (RUBY_API_VERSION_CODE < 40100) return 8;
+    long processors = guildhall_processors();
+    return processors > 0 ? (int)processors : 1;
 }
 
 /* ---- port: Ractor::Port#receive. A Ractor keeps the ports that its waiting threads have made, for the next ones: Ruby forgets a
  * port only when its Ractor ends. */
 
 static VALUE port_class, port_closed_error; /* nil where Ruby has none */
-static ID id_new, id_send, id_receive;
 static rb_ractor_local_key_t free_ports_key; /* an Array of ports that no thread waits at */
 
 static VALUE sleepers_interrupt_again(void *argument)
@@ -153,7 +141,7 @@ static VALUE sleepers_start_interrupting(VALUE error)
     return rb_thread_create(sleepers_interrupt_again, (void *)rb_assoc_new(rb_thread_current(), error));
 }
 
-static VALUE sleepers_send_token(VALUE port) { return rb_funcall(port, id_send, 1, Qtrue); }
+static VALUE sleepers_send_token(VALUE port) { return rb_funcall(port, rb_intern("send"), 1, Qtrue); }
 
 /* Sending is Ruby code and may run into an interrupt meant for this thread. Raised here it would cost the caller the item
  * it has just taken, and swallowed it would be lost: another thread raises it again, in a moment. */
@@ -183,7 +171,7 @@ static void sleepers_rouse_port(guildhall_waiter *unused, uintptr_t handle)
 }
 
 /* A token of an earlier wait costs one turn. */
-static void sleepers_port_step(guildhall_parked *self) { rb_funcall(self->resource, id_receive, 0); }
+static void sleepers_port_step(guildhall_parked *self) { rb_funcall(self->resource, rb_intern("receive"), 0); }
 
 static VALUE sleepers_free_ports(void)
 {
@@ -201,7 +189,7 @@ static void sleepers_receive(guildhall_parked *self)
      * would keep everybody waiting. */
     static const guildhall_sleeper port = {sleepers_sleep, sleepers_rouse_port, 0};
     self->resource = rb_ary_pop(sleepers_free_ports());
-    if (NIL_P(self->resource)) self->resource = rb_funcall(port_class, id_new, 0);
+    if (NIL_P(self->resource)) self->resource = rb_funcall(port_class, rb_intern("new"), 0);
     self->finish = sleepers_give_port_back;
     sleepers_use(self, &port, sleepers_port_step, (uintptr_t)self->resource);
 }
@@ -235,26 +223,71 @@ static void sleepers_on_suspended(rb_event_flag_t event, const rb_internal_threa
     rb_thread_wakeup_alive(data->thread);
 }
 
-/* ---- timed, steps, fiber: with a deadline */
+/* ---- alarm: a descriptor that becomes readable when it is rung; on Linux at the deadline, too (ALARM_KEEPS_TIME). False: no descriptor is
+ * left; errno says more. */
 
-static void sleepers_rouse_alarm(guildhall_waiter *unused, uintptr_t bell) { guildhall_alarm_ring((int)bell); }
+#ifdef GUILDHALL_TIMERFD
+#include <sys/timerfd.h>
+enum { ALARM_KEEPS_TIME = 1 };
+
+static bool sleepers_open_alarm(guildhall_parked *self)
+{
+    self->readable = self->bell = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+    if (self->readable < 0) return false;
+    struct itimerspec at = {.it_value = {self->deadline / GUILDHALL_NS_PER_S, self->deadline % GUILDHALL_NS_PER_S}};
+    if (self->deadline) timerfd_settime(self->readable, TFD_TIMER_ABSTIME, &at, NULL);
+    return true;
+}
+
+static void sleepers_rouse_alarm(guildhall_waiter *unused, uintptr_t bell)
+{
+    struct itimerspec now = {.it_value = {0, 1}};
+    timerfd_settime((int)bell, 0, &now, NULL);
+}
+
+#else
+#include <errno.h>
+#include <fcntl.h>
+enum { ALARM_KEEPS_TIME = 0 };
+
+/* The thread that waits for the pipe watches the deadline. */
+static bool sleepers_open_alarm(guildhall_parked *self)
+{
+    int ends[2];
+    if (pipe(ends) != 0) return false;
+    for (int i = 0; i < 2; i++) fcntl(ends[i], F_SETFD, FD_CLOEXEC);
+    fcntl(ends[0], F_SETFL, O_NONBLOCK);
+    self->readable = ends[0];
+    self->bell = ends[1];
+    return true;
+}
+
+static void sleepers_rouse_alarm(guildhall_waiter *unused, uintptr_t bell)
+{
+    while (write((int)bell, "", 1) < 0 && errno == EINTR) continue;
+}
+
+#endif
+
+/* ---- timed, steps, fiber: with a deadline */
 
 static const guildhall_sleeper timed = {sleepers_sleep, sleepers_rouse_alarm, 1};
 
 static void sleepers_close_alarm(guildhall_parked *self)
 {
-    guildhall_alarm_close(&self->alarm);
+    close(self->readable);
+    if (self->bell != self->readable) close(self->bell);
     RB_GC_GUARD(self->resource);
 }
 
-static void sleepers_timed_step(guildhall_parked *self) { rb_thread_wait_fd(self->alarm.readable); }
+static void sleepers_timed_step(guildhall_parked *self) { rb_thread_wait_fd(self->readable); }
 
 /* False where no descriptor is left. */
 static bool sleepers_set_alarm(guildhall_parked *self)
 {
-    if (!GUILDHALL_ALARM_KEEPS_TIME || !guildhall_alarm_open(&self->alarm, self->deadline)) return false;
+    if (!ALARM_KEEPS_TIME || !sleepers_open_alarm(self)) return false;
     self->finish = sleepers_close_alarm;
-    sleepers_use(self, &timed, sleepers_timed_step, (uintptr_t)self->alarm.bell);
+    sleepers_use(self, &timed, sleepers_timed_step, (uintptr_t)self->bell);
     return true;
 }
 
@@ -269,7 +302,7 @@ static void sleepers_short_step(guildhall_parked *self)
 static void sleepers_fiber_step(guildhall_parked *self)
 {
     VALUE limit = Qnil; /* seconds; nil: none, or the alarm sees to it */
-    if (self->deadline && !GUILDHALL_ALARM_KEEPS_TIME) {
+    if (self->deadline && !ALARM_KEEPS_TIME) {
         int64_t left = self->deadline - guildhall_now();
         limit = DBL2NUM(left > 0 ? (double)left / 1e9 : 0);
     }
@@ -287,14 +320,14 @@ static VALUE sleepers_open_io(VALUE descriptor)
 static void sleepers_use_fiber(guildhall_parked *self)
 {
     int raised = 0;
-    if (!guildhall_alarm_open(&self->alarm, self->deadline)) rb_sys_fail("a descriptor to wait with");
-    self->resource = rb_protect(sleepers_open_io, (VALUE)self->alarm.readable, &raised);
+    if (!sleepers_open_alarm(self)) rb_sys_fail("a descriptor to wait with");
+    self->resource = rb_protect(sleepers_open_io, (VALUE)self->readable, &raised);
     if (raised) {
-        guildhall_alarm_close(&self->alarm);
+        sleepers_close_alarm(self);
         rb_jump_tag(raised);
     }
     self->finish = sleepers_close_alarm;
-    sleepers_use(self, &timed, sleepers_fiber_step, (uintptr_t)self->alarm.bell);
+    sleepers_use(self, &timed, sleepers_fiber_step, (uintptr_t)self->bell);
 }
 
 void guildhall_choose_sleeper(guildhall_parked *self)
@@ -314,9 +347,6 @@ static void sleepers_init_ports(void)
     rb_gc_register_address(&port_closed_error);
     port_class = port_closed_error = Qnil;
     free_ports_key = rb_ractor_local_storage_value_newkey();
-    id_new = rb_intern("new");
-    id_send = rb_intern("send");
-    id_receive = rb_intern("receive");
     if (!rb_const_defined(rb_cRactor, rb_intern("Port"))) return;
     port_class = rb_const_get(rb_cRactor, rb_intern("Port"));
     port_closed_error = rb_const_get(rb_cRactor, rb_intern("ClosedError"));

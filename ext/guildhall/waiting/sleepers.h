@@ -5,7 +5,7 @@
  *         scheduler has no native thread left to run a runnable Ractor on.
  * port    receive on a Ractor::Port (4.0).
  * forever rb_thread_sleep_forever (3.4).
- * timed   until a descriptor is readable (alarm.h): for waits with a deadline beyond the pinned ones, because neither port
+ * timed   until a descriptor is readable: for waits with a deadline beyond the pinned ones, because neither port
  *         nor forever can end at a deadline.
  * steps   rb_thread_wait_for, a step at a time: where the process has no descriptor left, and where alarms do not keep the time,
  *         because Ruby's M:N scheduler loses wake-ups of threads that wait for a descriptor with a limit.
@@ -18,7 +18,6 @@
 #define GUILDHALL_WAITING_SLEEPERS_H
 
 #include <ruby.h>
-#include "alarm.h"
 #include "waitlist.h"
 
 typedef struct guildhall_parked {
@@ -27,7 +26,7 @@ typedef struct guildhall_parked {
     void (*finish)(struct guildhall_parked *self); /* after the wait; NULL: nothing to do. Must not raise */
     VALUE thread;
     VALUE resource; /* the port, or the IO of the descriptor; kept alive from here */
-    guildhall_alarm alarm;
+    int readable, bell; /* the descriptors of an alarm, and of what rings it */
     int raised; /* the tag of what interrupted the sleep */
     int64_t deadline;
 } guildhall_parked;

@@ -54,12 +54,6 @@ static int waiter_spin_limit(guildhall_patience *patience, int spins)
     return spins < LEAST_SPINS ? LEAST_SPINS : spins;
 }
 
-static void waiter_spinning_paid(guildhall_patience *patience, int spins, int turns)
-{
-    int most = waiter_most_spins(patience), worth = 4 * turns < most ? 4 * turns : most;
-    if (worth > spins) atomic_store_explicit(&patience->spins, worth, memory_order_relaxed);
-}
-
 /* Attempts for as long as it seems to pay. Raises what interrupts the thread. */
 static int waiter_spin(guildhall_patience *patience, guildhall_attempt attempt, void *context)
 {
@@ -67,7 +61,8 @@ static int waiter_spin(guildhall_patience *patience, guildhall_attempt attempt, 
     for (int turn = 0; turn < limit; turn++) {
         if (turn % TURNS_BETWEEN_CHECKS == TURNS_BETWEEN_CHECKS - 1) rb_thread_check_ints(); /* others may want to collect garbage */
         if (attempt(context)) {
-            waiter_spinning_paid(patience, spins, turn);
+            int most = waiter_most_spins(patience), worth = 4 * turn < most ? 4 * turn : most;
+            if (worth > spins) atomic_store_explicit(&patience->spins, worth, memory_order_relaxed);
             return 1;
         }
         waiter_relax();

@@ -8,13 +8,10 @@ module Guildhall
     # Cuts the payloads of a source into chunks: an Array directly, any other Enumerable by a thread that reads ahead, so that a
     # slow source delays no result. Holds two chunks at most.
     class ChunkReader
-      # How long the first payload of a chunk waits for others.
-      LINGER_SECONDS = 0.01
-      # How often to look whether the process is still the same.
-      LOOK_SECONDS = 0.5
+      LINGER_SECONDS = 0.01 # how long the first payload of a chunk waits for others
+      LOOK_SECONDS = 0.5 # how often to look whether the process is still the same
 
       # @return [Array, nil] nil: it has to be read
-      # @raise [Guildhall::ArgumentError] for what is not Enumerable
       def self.in_memory(payloads)
         case payloads
         when Array then payloads
@@ -27,7 +24,6 @@ module Guildhall
         end
       end
 
-      # @raise [Guildhall::ArgumentError] for what is not Enumerable
       def self.array(payloads)
         in_memory(payloads) || payloads.to_a
       end
@@ -35,7 +31,6 @@ module Guildhall
       MAX_RANGE_PAYLOADS = 1_000_000
       private_constant :MAX_RANGE_PAYLOADS, :LOOK_SECONDS
 
-      # @raise [Guildhall::ArgumentError] for what is not Enumerable
       def initialize(payloads, chunk)
         @payloads = payloads
         @chunk = chunk
@@ -56,10 +51,7 @@ module Guildhall
       # Called wherever the collector happens to run: neither locks nor waits.
       def self.finalizer(thread) = ->(_) { thread.kill }
 
-      # @param wait [Boolean] until there are some, or the time is up
-      # @param timeout [Numeric, nil] seconds; nil: no limit
       # @return [Array, nil] payloads; empty: none yet; nil: there are no more
-      # @raise [PoolClosedError] in a child process
       def take(wait:, timeout: nil)
         return hand_out if @ended # in a trap, too, where nothing can be locked
 
@@ -71,8 +63,7 @@ module Guildhall
         end
       end
 
-      # @return [Exception, nil] what the source raised, behind the payloads
-      attr_reader :error
+      attr_reader :error # what the source raised, behind the payloads; nil: nothing
 
       def open? = !@ended
 

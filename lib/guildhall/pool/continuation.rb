@@ -62,7 +62,6 @@ module Guildhall
       end
 
       # @api private
-      # @return [Boolean] whether there is a value; asked when the outcome is there
       def success?
         value
         true
@@ -103,7 +102,7 @@ module Guildhall
         @pool = pool
         @lock = Mutex.new
         @done = ConditionVariable.new
-        @state = :pending
+        @ready = false
         @waiting = []
         @generation = Pool.fork_generation
       end
@@ -139,9 +138,8 @@ module Guildhall
         true
       end
 
-      # @return [Boolean] whether the outcome is there
       def ready?
-        @state == :done
+        @ready
       end
 
       # Settles it with a CancelledError. A block that has not begun is not called; one that has begins nothing new. What it
@@ -190,7 +188,7 @@ module Guildhall
 
           @value = value
           @error = error
-          @state = :done
+          @ready = true
           @done.broadcast
           @waiting
         end

@@ -21,7 +21,6 @@ module Guildhall # rubocop:disable Style/Documentation
 
         def resting? = @resting
 
-        # @return [Array<Pool>] those with live workers
         def at_work
           POOLS.keys.select(&:workers?)
         end

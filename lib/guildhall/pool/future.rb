@@ -127,7 +127,6 @@ module Guildhall
         @batch.done
       end
 
-      # @return [Integer] payloads
       def size
         @batch.size
       end
@@ -162,14 +161,11 @@ module Guildhall
         @batch.watch
       end
 
-      # Waits for one outcome, for so long.
       # @api private
-      # @return [Boolean] whether it is there
       def reach(index, timeout)
         ready?(index) || wait_for(index, 0, Clock.deadline(timeout))
       end
 
-      # Waits until there are more outcomes than before.
       # @api private
       def move_beyond(done, timeout)
         wait_for(nil, done, Clock.deadline(timeout))
@@ -178,8 +174,6 @@ module Guildhall
       private
 
       # @param index [Integer, nil] of the payload whose outcome is waited for; nil: there are to be more outcomes than `beyond`
-      # @param limit [Float, nil] of the {Clock}
-      # @return [Boolean] false when the time was up
       def wait_for(index, beyond, limit)
         @pool.notifier.blocking do
           Fiber.current_scheduler ? in_a_thread { help_and_sleep(index, beyond, limit) } : help_and_sleep(index, beyond, limit)
@@ -219,7 +213,6 @@ module Guildhall
         @batch.let_go
       end
 
-      # @return [Boolean] whether there was something to run
       def help(index, stalled)
         return false unless @batch.help?(index, stalled)
 

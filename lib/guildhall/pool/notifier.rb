@@ -17,7 +17,6 @@ module Guildhall
       Job = Struct.new(:future, :callback, :begun)
       private_constant :PATIENCE_SECONDS, :IDLE_SECONDS, :MAX_THREADS, :Job
 
-      # @param pool [#supervise] brings back the supervisor
       def initialize(pool)
         @pool = WeakRef.new(pool)
         reset
@@ -31,14 +30,13 @@ module Guildhall
         look(future.deferred?)
       end
 
-      # Runs the block soon.
       def post(&callback)
         reset if forked?
         @lock.synchronize { enqueue(Job.new(nil, callback)) }
       end
 
       # Queues the callbacks of complete batches.
-      # @param all [Boolean] of incomplete ones, too: there are no workers that could complete them
+      # @param all [Boolean] of incomplete ones, too: no worker is left for them
       def look(all)
         return if forked? || (@pending.empty? && @ready.empty?)
 

@@ -7,8 +7,6 @@ module Guildhall
     # Shows how many payloads are done: on a bar of the gem ruby-progressbar, or to a callable.
     class Progress
       # @param wanted [true, String, #call, nil] a bar; a bar with a title; called with `(done, total)`; nothing
-      # @param total [Integer, nil] payloads; nil: not known
-      # @return [Progress, nil] nil: nothing is wanted
       # @raise [MissingDependencyError] for a bar without the gem
       def self.of(wanted, total)
         return unless wanted
@@ -24,12 +22,10 @@ module Guildhall
         @done = 0
       end
 
-      # @param count [Integer] payloads that were finished now
       def add(count = 1)
         reach(@done + count)
       end
 
-      # @param done [Integer] payloads that are finished
       def reach(done)
         return if done == @done
 

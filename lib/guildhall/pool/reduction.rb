@@ -16,9 +16,6 @@ module Guildhall
       private_constant :NONE, :MAX_RUN_PAYLOADS, :RUNS_PER_WORKER
 
       # @param arguments [Array] `[]`, `[operation]`, `[initial]` or `[initial, operation]`, as Enumerable#reduce takes them
-      # @param block [Proc, nil] the operation
-      # @param combine [Symbol, #call, nil] what combines partial results
-      # @raise [Guildhall::ArgumentError] when there is no operation, or two, or nothing that can combine partial results
       def self.of(arguments, block, combine)
         operation = block || arguments.pop
         unless operation.is_a?(Symbol) || operation.respond_to?(:call)
@@ -50,8 +47,6 @@ module Guildhall
       end
 
       # Yields, and has an error that names a run name payloads instead.
-      # @param chunk [Integer] payloads a run
-      # @return [Object] what the block returns
       def self.numbered(chunk)
         yield
       rescue PayloadError => error
@@ -62,7 +57,6 @@ module Guildhall
         raise
       end
 
-      # @param chunk [Integer] payloads a run; the last may have fewer
       # @return [Array(Enumerable, #call)] the runs, and what to call with the number of those that are done
       def self.counted(progress, runs, chunk)
         read = 0
@@ -81,13 +75,11 @@ module Guildhall
         freeze
       end
 
-      # In a worker.
-      # @return [Object] the partial result of a run
+      # In a worker: the partial result of a run.
       def call(payloads)
         fold(payloads, NONE.equal?(@initial) ? NONE : @initial.dup, @operation)
       end
 
-      # @param combine [Symbol, #call, nil] nil: the operation
       def combine(partials, combine)
         operation = combine || @operation
         memo = @initial

@@ -30,7 +30,6 @@ module Guildhall
       # @return [Hash{Decision=>Integer}] how often each was made
       attr_reader :decisions
 
-      # @param names [Hash{Integer=>String}] of codes
       def initialize(queue, names, workers)
         @handover_seconds = queue.handover
         @workers = workers
@@ -49,7 +48,6 @@ module Guildhall
 
       private
 
-      # @param numbers [Array] one of {FairQueue#costs}
       def row(names, numbers)
         code, bytes, payloads, cost, inline, parallel, spread = numbers
         name = names[code]

@@ -64,7 +64,6 @@ module Guildhall
         @offset += payloads.size
       end
 
-      # @return [Boolean] whether there was something to deliver
       def deliver(&)
         flights = @ordered ? @flights.first(1) : @flights
         flights.map { |flight| deliver_from(flight, &) }.any?
@@ -96,8 +95,6 @@ module Guildhall
         end
       end
 
-      # @return [Numeric, nil] seconds
-      # @raise [TimeoutError]
       def time_left
         return unless @limit
 

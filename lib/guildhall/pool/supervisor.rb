@@ -54,13 +54,12 @@ module Guildhall
         ensure_running if @started && !@thread&.alive? && Thread.main.alive? # a process that exits starts no threads
       end
 
-      # @return [Hash{Symbol=>Object}] plain numbers: what the pool does and has done
       def statistics
         queue = @worker_set.queue
         {workers: queue.worker_count, busy: @worker_set.handles.count { |handle| handle.slot.busy? }, abandoned: @worker_set.abandoned.size,
          deaths: @deaths, breaker_open: @circuit_breaker.open?, **statistics_of_line(queue), **statistics_of_payloads(*queue.counts),
-         wait_seconds: QUANTILES.transform_values { |share| queue.wait_quantile(share) },
-         run_seconds: QUANTILES.transform_values { |share| queue.run_quantile(share) }, by_worker: statistics_by_worker}
+         wait_seconds: QUANTILES.transform_values { |share| queue.quantile(false, share) },
+         run_seconds: QUANTILES.transform_values { |share| queue.quantile(true, share) }, by_worker: statistics_by_worker}
       end
 
       def resize(count)
@@ -79,7 +78,6 @@ module Guildhall
       end
 
       # Ends workers and thread. Returns in time, whatever they do.
-      # @param timeout [Numeric, nil] seconds; nil: no limit
       # @return [Boolean] whether all of them have ended
       def stop(timeout)
         limit = Clock.deadline(timeout)
@@ -197,16 +195,14 @@ module Guildhall
       end
 
       def report_slices
-        @worker_set.handles.each do |handle|
-          handle.slot.new_slices.each do |first, payloads, seconds|
-            @instrumentation.publish("pool.slice_finished", worker: handle.number, first:, payloads:, seconds:)
-          end
+        @worker_set.slices.drain.each do |worker, first, payloads, seconds|
+          @instrumentation.publish("pool.slice_finished", worker:, first:, payloads:, seconds:)
         end
       end
 
       def statistics_of_line(queue)
         named, anonymous = queue.depths.partition(&:first)
-        {queued: queue.payloads, batches: queue.batches, saturated: queue.saturated?,
+        {queued: queue.payloads, batches: queue.batches, saturated: queue.payloads >= @settings.capacity,
          by_source: named.to_h.merge(anonymous.empty? ? {} : {nil => anonymous.sum(&:last)})}
       end
 

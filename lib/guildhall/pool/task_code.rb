@@ -11,8 +11,7 @@ module Guildhall
       MAX_CAUSES = 5
       private_constant :MAIN_ONLY, :UNSHAREABLE_METHOD, :MAX_CAUSES
 
-      # Called in a worker with what a payload raised.
-      # @return [Failure] the same
+      # Called in a worker with what a payload raised. Returns the same Failure.
       def judge(error, failure)
         if main_only?(error)
           report(failure) if refuse(failure)
@@ -22,7 +21,6 @@ module Guildhall
         failure
       end
 
-      # @raise [IsolationError] when it is refused
       def check!
         standing == :refused ? raise(IsolationError.refused(self)) : self
       end

@@ -23,9 +23,6 @@ module Guildhall
       end
 
       # @return [Runnable] of this task, or of another one of the same code that captures nothing
-      # @raise [NotShareableError] naming the path to what cannot be shared
-      # @raise [IsolationError] naming what a worker may not touch
-      # @raise [Guildhall::ArgumentError] for what cannot be called
       def [](task)
         runnable = @known[task] || (Proc === task ? admit_block(task) : admit(task))
         runnable.code.check!
@@ -37,8 +34,6 @@ module Guildhall
         @codes.values.to_h { |code| [code.number, code.name] }
       end
 
-      # @param task [#call] shareable
-      # @param receiver [Object, nil] self of a block
       def runnable(task, code, receiver = nil)
         codec, rest = parts(task)
         address = codec&.native_decoder
@@ -72,7 +67,6 @@ module Guildhall
         inline_block.learn(block, runnable)
       end
 
-      # @raise [IsolationError]
       def code_of(task)
         key = CodeIdentity.of(task, @facts)
         reason = task.inline_reason if !(Proc === task) && task.respond_to?(:inline_reason)
@@ -119,8 +113,7 @@ module Guildhall
         @admitted = {}.compare_by_identity # by self's class, where that matters
       end
 
-      # @param runnable [Runnable] as which the block was admitted
-      # @return [Runnable] that one
+      # Returns the Runnable as which the block was admitted.
       def learn(block, runnable)
         surroundings = block.binding
         unless calls_captured?(surroundings)

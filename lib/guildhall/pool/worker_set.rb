@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "etc"
+require_relative "../queue"
 require_relative "i18n_workaround"
 
 module Guildhall
@@ -8,22 +9,28 @@ module Guildhall
     # A worker Ractor's body: takes slices and runs them, until there is nothing more to take. Both are native; no Ruby
     # block, and no other thread, is involved between a payload and its result.
     module Worker
-      # @param line [Log::Line] what its tasks log to
-      def self.start(slot, line)
+      # @param slices [Guildhall::Queue] what it tells of its slices, where somebody subscribes to them
+      def self.start(number, slot, line, queue, slices)
         I18nWorkaround.apply
         quietly do
-          Ractor.new(slot, line, name: "guildhall worker") { |mine, logger| Worker.run(mine, logger) }
+          Ractor.new(number, slot, line, queue, slices, name: "guildhall worker") { |*mine| Worker.run(*mine) }
         end
       end
 
       # In the worker Ractor. The slot is told of its end in `ensure`, because Thread.exit inside a task cannot be rescued.
-      def self.run(slot, line)
+      def self.run(number, slot, line, queue, slices)
         return unless slot.claim
 
         Thread.current.report_on_exception = false
         Ractor.current[:guildhall_logger] = line
         # A Ractor begins with the interrupt mask of the thread that made it, which may mask everything.
-        Thread.handle_interrupt(Object => :immediate) { slot.work while slot.take }
+        Thread.handle_interrupt(Object => :immediate) do
+          while slot.take
+            slice = slot.work or next
+            slices.try_push([number, *slice].freeze)
+            queue.summon
+          end
+        end
       ensure
         slot.announce_exit
       end
@@ -48,13 +55,16 @@ module Guildhall
     # The workers of a pool: their queue, slots and Ractors. Used in the main Ractor.
     class WorkerSet
       WorkerHandle = Struct.new(:number, :slot, :ractor, :retired)
+      MAX_SLICES = 1024 # told and not fetched yet; what comes then is dropped
+      private_constant :MAX_SLICES
 
       # `abandoned`: workers that were given up, and are still at it; `counts_of_exited`: slices, payloads, failures and seconds busy
       # of those that have exited.
-      attr_reader :queue, :handles, :abandoned, :counts_of_exited
+      attr_reader :queue, :slices, :handles, :abandoned, :counts_of_exited
 
       def initialize(capacity, log)
         @queue = FairQueue.build(capacity, Etc.nprocessors)
+        @slices = Guildhall::Queue.new(MAX_SLICES)
         @log = log
         @handles = [].freeze
         @abandoned = [].freeze
@@ -126,7 +136,7 @@ module Guildhall
 
       # Outside of the mask: a Ractor inherits it.
       def start(handle)
-        handle.ractor = Worker.start(handle.slot, @log.line(@queue))
+        handle.ractor = Worker.start(handle.number, handle.slot, @log.line(@queue), @queue, @slices)
       rescue StandardError => error
         @queue.target_worker_count = 0 # readers are not to wait for it
         warn("guildhall: a worker could not be started: #{error.class}: #{Redaction.message(error)}")

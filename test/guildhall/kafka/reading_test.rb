@@ -345,7 +345,7 @@ class KafkaReaderFailuresTest < GuildhallTest
     assert_raises(::ArgumentError) { record.decode(Guildhall::JSON.lazy, 4096) }
   end
 
-  # By the reader and by #decode.
+  # By the reader, when it goes on or is closed, and by #decode.
   def test_what_a_decoder_has_made_is_freed_where_it_cannot_be_wrapped
     Dir.mktmpdir do |folder|
       build_decoder_probe(folder)
@@ -356,12 +356,15 @@ class KafkaReaderFailuresTest < GuildhallTest
     @reader = @kafka.reader(codec)
     @kafka.push("a")
     assert_raises(NoMemoryError) { take }
+    (record,), = take
     made, freed = DecoderProbe.counts
     assert_operator made, :>, 0
     assert_equal made, freed
-    (record,), = take
     assert_raises(NoMemoryError) { record.decode(codec) }
-    assert_equal [made + 1] * 2, DecoderProbe.counts
+    @kafka.push("b")
+    assert_raises(NoMemoryError) { take }
+    @reader.close
+    assert_equal [made + 2] * 2, DecoderProbe.counts
   end
 end
 

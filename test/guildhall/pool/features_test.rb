@@ -103,12 +103,18 @@ class PoolFeaturesTest < GuildhallTest
 
   def test_events
     events = Thread::Queue.new
+    slices = Thread::Queue.new
+    @pool.instrumentation.subscribe("pool.slice_finished") { |event| slices << event.payload }
     @pool.instrumentation.subscribe { |event| events << [event.name, event.payload] }
     @pool.map(%w[a b], Upcase, parallel: true, source: 7)
     @pool.map(%w[a b], Upcase, parallel: true)
     assert_equal ["pool.dispatched", {payloads: 2, source: 7, decision: "parallel: forced"}], events.pop(timeout: 5)
     names = []
     eventually { (names << events.pop(timeout: 0)&.first) && names.include?("pool.slice_finished") }
+    slice = slices.pop(timeout: 5)
+    assert_equal %i[worker first payloads seconds], slice.keys
+    assert_equal 0, slice[:first]
+    assert_includes 1..2, slice[:payloads]
     @pool.map(%w[a b], Upcase, parallel: false)
     eventually { (names << events.pop(timeout: 0)&.first) && names.include?("pool.inlined") }
     @pool.shutdown

@@ -4,9 +4,9 @@
  * All that the extensions ask of the system, beside C11:
  *
  *   everywhere   clock_gettime (CLOCK_MONOTONIC, CLOCK_THREAD_CPUTIME_ID), getentropy, getenv, sysconf(_SC_NPROCESSORS_ONLN), sched_yield,
- *                pipe, fcntl, write, close (waiting/alarm.c), pthread_atfork, pthread_key_create and its kin, pthread_once,
+ *                pipe, fcntl, write, close (waiting/sleepers.c), pthread_atfork, pthread_key_create and its kin, pthread_once,
  *                mutexes and conditions of pthread, __thread, aligned_alloc (C11; macOS has it since 10.15)
- *   Linux        CLOCK_MONOTONIC_COARSE, futex (waiting/word.c), timerfd (waiting/alarm.c)
+ *   Linux        CLOCK_MONOTONIC_COARSE, futex (waiting/word.c), timerfd (waiting/sleepers.c)
  *   macOS        pthread_cond_timedwait_relative_np, because its conditions know no other clock than that of the calendar;
  *                getentropy is in <sys/random.h>
  *
