@@ -5,7 +5,6 @@
 #include "codec.h"
 #include "document.h"
 #include "document/any.h"
-#include "document/key_kinds.h"
 #include "memory/byte_buffer.h"
 #include "memory/stack_check.h"
 #include "scan.h"
