@@ -20,7 +20,7 @@ Scenario.run do
   eventually_complete("the first messages")
   partition = Guildhall::Kafka.application.partitions.find { |one| one.number == 1 }
   eventually("at rest") { partition.inspect.include?("waiting, 0 batches") }
-  partition.queue.allow(0, 1)
+  shut_queue(partition)
   produce_to(name, 3, 10)
   eventually_complete("cured in the middle")
   unless embedded
@@ -40,7 +40,7 @@ Scenario.run do
   restart(stall_timeout: 2, &drawing)
   Guildhall::Kafka.instrumentation.subscribe("partition.stalled") { |event| reported << event.payload.values_at(:topic, :partition, :position, :action) }
   Guildhall::Kafka.instrumentation.subscribe("rebalance.partitions_assigned") do
-    shut = Guildhall::Kafka.application.partitions.first(2).each { |one| one.queue.allow(0, 1) } if shut.empty?
+    shut = Guildhall::Kafka.application.partitions.first(2).each { |one| shut_queue(one) } if shut.empty?
   end
   eventually("assigned") { shut.any? }
   produce_to(name, 2, 10)

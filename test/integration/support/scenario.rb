@@ -109,6 +109,11 @@ class Scenario
     end
   end
 
+  # The reader takes nothing more from it, and nobody has said so.
+  def shut_queue(partition)
+    partition.instance_variable_get(:@backlog).instance_variable_get(:@queue).allow(0, 1)
+  end
+
   # So many messages to each partition, which the account expects to be handled.
   def produce_to(name, partitions, count, bytes: 10)
     produce(name, (0...(count * partitions)).map { |i| {payload: i.to_s.ljust(bytes), partition: i % partitions} })
