@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-# Producing on a real broker: the application's producer against waterdrop alone, with the same librdkafka settings; bytes that are sent as
-# they are, and objects that a codec or JSON.generate encodes. Timed until the broker has all of them.
+# Producing on a real broker: the application's producer against waterdrop, with the same librdkafka settings; bytes that are sent as they
+# are, in batches and one by one, and objects that a codec or JSON.generate encodes. Timed until the broker has all of them.
 require "waterdrop" # before the first Ractor
 require_relative "support/bench"
 require_relative "kafka/topics"
@@ -23,7 +23,7 @@ class KafkaProducingRows
       config.logger = nil
     end
     Guildhall::Kafka.routes { topic(name) { serializer Guildhall::JSON } }
-    settings = Guildhall::Kafka::Producing::Producer.settings(Guildhall::Kafka.config)
+    settings = Guildhall::Kafka::Producing::Settings.of(Guildhall::Kafka.config)
     @waterdrop = WaterDrop::Producer.new do |config|
       config.kafka = settings
       config.max_payload_size = 100_000_000
@@ -40,6 +40,7 @@ class KafkaProducingRows
       compare("kafka_producing.bytes.#{kb}KB", "waterdrop", -> { send(@ours, texts, rounds) }, -> { send(@waterdrop, texts, rounds) })
       compare("kafka_producing.objects.#{kb}KB", "waterdrop, JSON.generate", -> { send(@ours, objects, rounds) },
         -> { send(@waterdrop, objects, rounds) { |object| JSON.generate(object) } })
+      compare("kafka_producing.single.#{kb}KB", "waterdrop", -> { send_singly(@ours, texts, rounds) }, -> { send_singly(@waterdrop, texts, rounds) }, goal: 1.0)
     end
   ensure
     [@waterdrop, @ours].each(&:close)
@@ -47,12 +48,21 @@ class KafkaProducingRows
 
   private
 
-  def compare(name, against, *contenders)
+  # @param goal [Float] at least this many times as fast
+  def compare(name, against, *contenders, goal: 2.0)
     return unless @bench.wanted?(name)
 
     comparison = Bench::Comparison.new(contenders, warm_up: 0)
     comparison.check(name)
-    @bench.row(name, against:, ratio: comparison.ratios(@bench.quick? ? 5 : 11).first, goal: 0.95)
+    @bench.row(name, against:, ratio: comparison.ratios(@bench.quick? ? 5 : 11).first, goal:)
+  end
+
+  # @return [Integer] messages that the broker has
+  def send_singly(producer, payloads, rounds)
+    handles = Array.new(rounds) do
+      payloads.each_with_index.map { |payload, index| producer.produce_async(topic: @topic, key: "k#{index}", payload:) }
+    end
+    handles.flatten.count { |handle| handle.wait(max_wait_timeout_ms: 60_000).offset >= 0 }
   end
 
   # @return [Integer] messages that the broker has

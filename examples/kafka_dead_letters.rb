@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Messages that fail every retry, and undecodable ones, go to the dead letter topic. Needs no broker, but the gem waterdrop. Run it with:
+# Messages that fail every retry, and undecodable ones, go to the dead letter topic. Needs no broker. Run it with:
 # ruby examples/kafka_dead_letters.rb (in a checkout: bin/rake example[kafka_dead_letters])
 require "guildhall/kafka"
 require "guildhall/kafka/testing"

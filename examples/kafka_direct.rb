@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-# Reads topics without a consumer group: a route that assigns partitions, and a script that looks at the last messages. Needs no broker,
-# but the gem waterdrop. Run it with: ruby examples/kafka_direct.rb (in a checkout: bin/rake example[kafka_direct])
+# Reads topics without a consumer group: a route that assigns partitions, and a script that looks at the last messages. Needs no broker.
+# Run it with: ruby examples/kafka_direct.rb (in a checkout: bin/rake example[kafka_direct])
 require "guildhall/kafka"
 require "guildhall/kafka/testing"
 require "guildhall/json"

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 # Produces a message that is consumed a second later, fails once on it, and consumes it again from a retry topic. Needs no
-# broker, but the gem waterdrop. Run it with:
+# broker. Run it with:
 # ruby examples/kafka_later.rb (in a checkout: bin/rake example[kafka_later])
 require "guildhall/kafka"
 require "guildhall/kafka/testing"

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-# Reads orders and produces invoices, as objects: the routes say how they become bytes. Needs no broker, but the gem
-# waterdrop. Run it with:
+# Reads orders and produces invoices, as objects: the routes say how they become bytes. Needs no broker.
+# Run it with:
 # ruby examples/kafka_producing.rb (in a checkout: bin/rake example[kafka_producing])
 require "guildhall/kafka"
 require "guildhall/kafka/testing"

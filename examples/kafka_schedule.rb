@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
-# A task that is due every second, and a block that each consumer runs from time to time. Needs no broker, but the gems waterdrop and
-# fugit. Run it with: ruby examples/kafka_schedule.rb (in a checkout: bin/rake example[kafka_schedule])
+# A task that is due every second, and a block that each consumer runs from time to time. Needs no broker, but the gem fugit.
+# Run it with: ruby examples/kafka_schedule.rb (in a checkout: bin/rake example[kafka_schedule])
 require "guildhall/kafka"
 require "guildhall/kafka/testing"
 

@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 # A contender: guildhall_jobs.rb SERVERS TOPIC COUNT MODE, with CONCURRENCY in the environment. MODE: empty or io.
-require "waterdrop"
 require_relative "bench_job"
 require "guildhall/kafka/active_job"
 require_relative "settings"

@@ -1,5 +1,6 @@
 /* Guildhall::Kafka::Reading::Reader: takes messages from librdkafka's queues without the GVL. */
 #include "reading.h"
+#include "sender.h"
 #include <guildhall/platform.h>
 #include <ruby/ractor.h>
 #include <ruby/thread.h>
@@ -352,4 +353,5 @@ RUBY_FUNC_EXPORTED void Init_native(void)
     VALUE reading = rb_define_module_under(kafka, "Reading");
     guildhall_init_partition_queue(reading);
     kafka_reader_define(reading);
+    guildhall_init_kafka_sender(guildhall, kafka);
 }

@@ -5,7 +5,7 @@ require_relative "kafka/errors"
 require_relative "kafka/application"
 require_relative "kafka/consumer"
 require_relative "kafka/delaying"
-require_relative "kafka/producing/producer"
+require_relative "kafka/producer"
 require_relative "kafka/server"
 require_relative "kafka/swarm"
 
@@ -83,7 +83,6 @@ module Guildhall
         Swarm.new(application, processes:, memory_limit:).run(**selection)
       end
 
-      # @raise [MissingDependencyError] without the gem waterdrop
       def producer
         application.producer
       end

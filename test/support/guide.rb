@@ -21,7 +21,6 @@ class Guide
   RUBY
   # The Kafka pages name the broker of a reader's machine; here it is one inside the process.
   BROKER_PRELUDE = <<~RUBY.lines(chomp: true).join("; ")
-    require "waterdrop"
     require "guildhall/kafka"
     require "guildhall/kafka/testing"
     BROKER = Guildhall::Kafka::Testing::EmbeddedBroker.start

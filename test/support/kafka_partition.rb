@@ -75,9 +75,8 @@ class KafkaPartition
 
   # Takes dead letters.
   class Producer
-    CONFIG = Struct.new(:max_wait_timeout).new(1000)
-    HANDLE = Class.new { def wait(**) = nil }.new
-    FAILING = Class.new { def wait(**) = raise(Rdkafka::RdkafkaError.new(-192)) }.new # rubocop:disable Style/RaiseArgs -- it takes a code
+    HANDLE = Class.new { def await(*) = nil }.new
+    FAILING = Class.new { def await(*) = raise(Guildhall::Kafka::ProduceError.of(-192, "t")) }.new
     # Which dead letters do not arrive, by their keys, the first time that they are sent.
     attr_writer :failing
     attr_accessor :down
@@ -87,11 +86,10 @@ class KafkaPartition
       @failing = []
     end
 
-    def client = self
-    def config = CONFIG
+    def wait_seconds = 1
 
-    def produce(label: nil, **dead_letter)
-      raise Rdkafka::RdkafkaError.new(@down == true ? -195 : @down) if @down # rubocop:disable Style/RaiseArgs -- it takes a code
+    def start(dead_letter)
+      raise Guildhall::Kafka::ProduceError.of(@down == true ? -195 : @down, dead_letter[:topic]) if @down
 
       @application.dead_letters << dead_letter
       @failing.delete(dead_letter[:key]) ? FAILING : HANDLE

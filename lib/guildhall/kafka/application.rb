@@ -98,7 +98,6 @@ module Guildhall
         begin
           routed = validate!
           consumed = selection.empty? ? routed.select(&:consumed?) : Routing::RouteSelection.new(**selection).choose(routed)
-          validate_gems(consumed)
           Runtime.decodings(self, consumed)
         ensure
           close_own_pool(1, at_rest: true)
@@ -198,7 +197,6 @@ module Guildhall
 
       # The application's producer, made when it is first asked for (after a fork, again); closed by {#stop}, or at the end
       # of the process. Payloads other than Strings are encoded as the topic's route says.
-      # @raise [MissingDependencyError] without the gem waterdrop
       # @raise [ConfigurationError] listing every error of the settings
       def producer
         SignalTrap.refuse!
@@ -211,6 +209,8 @@ module Guildhall
 
       # What follows is for the framework.
       # @!visibility private
+      # @return [Array<#call>] what becomes of each message before it is sent
+      def producer_steps = @producers.steps
 
       # @return [Integer, nil] worker Ractors of the application's own pool; nil: as many as pay off
       attr_accessor :workers
@@ -268,11 +268,6 @@ module Guildhall
 
       def new_runtime(topics) = Runtime.new(self, topics, @routed, **@numbers)
 
-      # They are loaded here, before there is a Ractor.
-      def validate_gems(topics)
-        Config::Problems.new.tap { |problems| Producing::Producer.validate(topics, problems, loaded: true) }.raise!
-      end
-
       # The only writer of the state.
       # @param states [Array<Symbol>] in which it may change
       # @yield with the lock held, before it changes
@@ -310,12 +305,10 @@ module Guildhall
 
       def launch(selection)
         topics = Routing::RouteSelection.new(**selection).choose(@routed = validate!)
-        validate_gems(topics)
         @config.freeze unless @config.frozen?
         open_log
         measure
         ask_advisers if first_process?
-        Producing::Producer.load # while there may be no Ractor yet
         stop_at_exit
         @runtime = new_runtime(topics)
         @runtime.launch
@@ -349,7 +342,7 @@ module Guildhall
 
       # A stop waits for these threads, and may not be waited for by them: the one that starts or stops, the run's, the producer's.
       def own?(thread)
-        thread.equal?(@changing) || @runtime&.include?(thread) || Producing::Producer.calls_back?(thread)
+        thread.equal?(@changing) || @runtime&.include?(thread) || Producing::Client.calls_back?(thread)
       end
 
       # A script that ends, or raises, without a stop: librdkafka's threads must not call into a Ruby that is gone.

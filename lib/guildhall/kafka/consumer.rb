@@ -148,10 +148,9 @@ module Guildhall
         @call.seek(PLACES.fetch(target, target))
       end
 
-      # The application's producer, which the following methods use with waterdrop's names and arguments; in a transaction, its own.
+      # The application's producer, which the following methods use; in a transaction, its own.
       # Any thread.
-      # @return [WaterDrop::Producer, Producing::TransactionalProducer] the latter in a transaction
-      # @raise [MissingDependencyError] without the gem waterdrop
+      # @return [Producer] a {Producing::TransactionalProducer} in a transaction
       def producer = @call.producer
 
       # Those named `sync` block for the broker's answer.
@@ -171,7 +170,6 @@ module Guildhall
       # is not sent again by that call. In a transaction nothing waits: it is aborted, and repeated after a pause.
       # @param headers [Hash{String=>String}] more of them
       # @raise [Guildhall::ArgumentError] for arguments that mean nothing
-      # @raise [MissingDependencyError] without the gem waterdrop
       # @raise [ForwardingError] (a {Guildhall::TimeoutError}) when the broker does not take one in time
       # @raise [Rdkafka::RdkafkaError] when it refuses one, as too large for instance
       def pipe_to(topic, messages = self.messages, headers: {})

@@ -63,11 +63,6 @@ module Guildhall
     # librdkafka lacks a function that this version needs, or did not answer as it should.
     class LibrdkafkaError < OwnError; end
 
-    # The producer's queue stays full: waterdrop's own error has this, too, so that either is rescued.
-    module QueueFullError
-      include Error
-    end
-
     # An object of `config.middleware` has not yielded, or more than once: see {Config#middleware}.
     class MiddlewareError < OwnError; end
 
@@ -139,6 +134,11 @@ module Guildhall
       private
 
       def worded(code_name, text) = [code_name, text].compact.join(": ")
+    end
+
+    # The producer was closed.
+    class ClosedProducerError < StandardError
+      include Error
     end
 
     # The user may not do this: the message names the right to grant.

@@ -39,11 +39,6 @@ module Guildhall
           require_relative "active_job" if defined?(::ActiveJob)
         end
 
-        # Before the first Ractor: see there.
-        initializer "guildhall.producer" do
-          Kafka::Producing::Producer.load
-        end
-
         initializer "guildhall.application", after: :load_config_initializers do |app|
           Rails.install(app)
         end

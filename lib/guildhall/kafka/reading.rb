@@ -44,14 +44,7 @@ module Guildhall
         ].freeze
 
         def self.for(client)
-          library = Broker::Librdkafka.ffi_libraries.first
-          addresses = FUNCTIONS.map do |name|
-            function = library.find_symbol(name)
-            raise LibrdkafkaError, "librdkafka #{Rdkafka::LIBRDKAFKA_VERSION} has no #{name}" unless function
-
-            function.address
-          end
-          client.with_handle { |handle| new(handle.address, addresses) }
+          client.with_handle { |handle| new(handle.address, Broker::Librdkafka.addresses(FUNCTIONS)) }
         end
       end
     end

@@ -77,7 +77,6 @@ module Guildhall
 
         ConfigurationCheck.run(@application, @selection)
         @application.open_log
-        Producing::Producer.load
         Process.warmup
         used = ChildProcess.resident_memory(Process.pid)
         if @memory_limit && used >= @memory_limit

@@ -2,7 +2,6 @@
 
 require "test_helper"
 require "guildhall/kafka/testing"
-require "waterdrop" # before the first Ractor
 
 # In processes of their own: Active Support changes Ruby's classes.
 class ActiveJobTest < GuildhallTest
@@ -11,8 +10,7 @@ class ActiveJobTest < GuildhallTest
     require "active_support/all"
     require "guildhall/kafka/active_job"
     require "guildhall/kafka/testing"
-    require "waterdrop"
-    ActiveJob::Base.logger = Logger.new(nil)
+        ActiveJob::Base.logger = Logger.new(nil)
     ActiveJob::Base.queue_adapter = :guildhall
     RESULTS = Thread::Queue.new
     class Current < ActiveSupport::CurrentAttributes
@@ -48,8 +46,8 @@ class ActiveJobTest < GuildhallTest
     def topic = Guildhall::Kafka::Testing.topic("jobs")
     def payload(job) = JSON.generate(job.serialize)
     SENT = []
-    HANDLE = Struct.new(:topic_name, :partition, :offset) { def wait(**) = self }.new("jobs", 0, 0)
-    PRODUCER = Struct.new(:config, :handle) { def produce_async(message) = (SENT << message; handle) }.new(Struct.new(:max_wait_timeout).new(1), HANDLE)
+    HANDLE = Struct.new(:topic, :partition, :offset) { def wait(**) = self }.new("jobs", 0, 0)
+    PRODUCER = Struct.new(:handle) { def produce_async(message) = (SENT << message; handle) }.new(HANDLE)
     def produced_to_nobody = Guildhall::Kafka.define_singleton_method(:producer) { PRODUCER }
   RUBY
 
@@ -465,17 +463,17 @@ class ActiveJobTest < GuildhallTest
       failures = []
       PRODUCER.handle = Object.new.tap { |one| one.define_singleton_method(:wait) { |**| (failure = failures.shift) ? raise(failure) : HANDLE } }
       produced_to_nobody
-      failures.concat([Rdkafka::RdkafkaError.new(-192), Rdkafka::AbstractHandle::WaitTimeoutError.new]) # an outage, which lasts as long as it lasts
+      failures.concat([Guildhall::Kafka::ProduceError.of(-192, "jobs"), Guildhall::TimeoutError.new]) # an outage, which lasts as long as it lasts
       one = topic.deliver(payload(Flaky.new))
       equal([[Guildhall::TimeoutError] * 2, 1, []], [one.errors.map(&:class), one.done, one.dead_letters])
-      failures.concat([29, 3, -188].map { |code| Rdkafka::RdkafkaError.new(code) }) # may not be written to, and missing
+      failures.concat([29, 3, -188].map { |code| Guildhall::Kafka::ProduceError.of(code, "jobs") }) # may not be written to, and missing
       one = topic.deliver(payload(Flaky.new))
       equal([[Guildhall::TimeoutError] * 3, 1, []], [one.errors.map(&:class), one.done, one.dead_letters])
       check(one.errors.first.message.match?(/topic jobs, .*topic_authorization_failed\); grant WRITE and DESCRIBE on topic jobs\z/), one.errors.first.message)
       check(one.errors.drop(1).all? { |error| error.message.end_with?("; create topic jobs") }, one.errors.map(&:message))
-      failures << Rdkafka::RdkafkaError.new(10) # too large
+      failures << Guildhall::Kafka::ProduceError.of(10, "jobs") # too large
       one = topic.deliver(payload(Flaky.new))
-      equal([Rdkafka::RdkafkaError], one.errors.map(&:class))
+      equal([Guildhall::Kafka::ProduceError], one.errors.map(&:class))
       equal(["0"], one.dead_letters.map { |letter| letter[:headers]["source_offset"] })
     RUBY
   end
@@ -490,7 +488,7 @@ class ActiveJobTest < GuildhallTest
         retry_on KeyError, wait: 5
         def perform = raise(KeyError)
       end
-      refusals = [Rdkafka::RdkafkaError.new(29), Rdkafka::RdkafkaError.new(3)]
+      refusals = [29, 3].map { |code| Guildhall::Kafka::ProduceError.of(code, "later.1") }
       PRODUCER.define_singleton_method(:produce_later) { |**| (refusal = refusals.shift) ? raise(refusal) : HANDLE }
       produced_to_nobody
       one = topic.deliver(payload(Flaky.new))

@@ -161,29 +161,6 @@ class KafkaConfigTest < GuildhallTest
     assert_match(/^good$/, out)
   end
 
-  def test_a_dead_letter_queue_without_waterdrop_is_an_error_at_the_start
-    Dir.mktmpdir do |folder|
-      File.write(File.join(folder, "waterdrop.rb"), 'raise LoadError, "cannot load such file -- waterdrop"')
-      out = assert_ruby(<<~'RUBY', options: ["-I", folder])
-        require "guildhall/kafka"
-        class Handles < Guildhall::Kafka::Consumer
-          def consume; end
-        end
-        Guildhall::Kafka.config.kafka = {"bootstrap.servers": "localhost:1"}
-        Guildhall::Kafka.routes do
-          topic("a") { consumer(Handles) && dead_letter_queue(topic: "a.dead") }
-          topic("b") { consumer(Handles) && dead_letter_queue(topic: false) }
-        end
-        begin
-          Guildhall::Kafka.start
-        rescue Guildhall::ConfigurationError => error
-          puts error.message
-        end
-      RUBY
-      assert_match(/\A1 error .*\n  - topic "a": dead_letter_queue: .*waterdrop.*\n\z/, out)
-    end
-  end
-
   def test_what_may_be_in_flight_is_enough_for_all_runners
     @application.routes.draw do
       topic("a") do

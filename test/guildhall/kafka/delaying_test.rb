@@ -95,12 +95,12 @@ class KafkaDelayingTest < GuildhallTest
 
   def test_a_message_that_cannot_be_sent_doubles_none_of_its_neighbours
     numbers = (0...20).map(&:to_s)
-    refused = Rdkafka::RdkafkaError.new(3)
+    refused = Guildhall::Kafka::ProduceError.of(3, "gone")
     kafka = forward(*numbers.map { |number| {"n" => number, **Headers.for(1, number == "7" ? "gone" : "orders", nil)} }) do |one|
-      one.application.producer.define_singleton_method(:produce) do |**message|
-        next super(**message) unless message[:topic] == "gone"
+      one.application.producer.define_singleton_method(:start) do |message|
+        next super(message) unless message[:topic] == "gone"
 
-        Class.new { define_method(:wait) { |**| raise refused } }.new
+        Class.new { define_method(:await) { |*| raise refused } }.new
       end
     end
     sent = kafka.application.dead_letters.group_by { |one| one[:topic] }.transform_values { |list| list.map { |one| one[:headers]["n"] }.sort_by(&:to_i) }
@@ -110,7 +110,7 @@ class KafkaDelayingTest < GuildhallTest
   def test_what_the_broker_does_not_take_in_time_is_sent_again_and_never_dead
     down = 5
     kafka = forward(Headers.for(1, "orders", nil)) do |one|
-      one.application.producer.define_singleton_method(:produce) { |**message| (down -= 1) >= 0 ? raise(Rdkafka::RdkafkaError.new(-192)) : super(**message) } # rubocop:disable Style/RaiseArgs -- it takes a code
+      one.application.producer.define_singleton_method(:start) { |message| (down -= 1) >= 0 ? raise(Guildhall::Kafka::ProduceError.of(-192, "t")) : super(message) }
     end
     assert_equal [["orders"], 1], [kafka.application.dead_letters.map { |one| one[:topic] }, kafka.committed]
     assert(kafka.errors.all?(Guildhall::TimeoutError))

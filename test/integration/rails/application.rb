@@ -10,7 +10,7 @@ require_relative "../../../tool/environment"
 class GeneratedApplication
   VERSIONS = {"8.1" => "8.1.4.1", "8.0" => "8.0.5.2", "7.2" => "7.2.4"}.freeze
   PARTS = %w[railties activerecord activejob actionpack actionview activemodel activesupport].freeze
-  OTHERS = {"karafka-rdkafka" => "0.31.0", "sqlite3" => "2.10.2", "puma" => "8.0.2", "waterdrop" => "2.10.8", "minitest" => "5.27.0",
+  OTHERS = {"karafka-rdkafka" => "0.31.0", "sqlite3" => "2.10.2", "puma" => "8.0.2", "minitest" => "5.27.0",
             "prometheus-client" => "5.0.0", "dogstatsd-ruby" => "5.7.1",
             "json" => "~> 2.10"}.freeze # Active Support before 8.1 needs an older json than the newest
   LEFT_OUT = %w[action-mailer active-storage action-mailbox action-text action-cable javascript hotwire jbuilder system-test bootsnap
@@ -100,7 +100,7 @@ class GeneratedApplication
   def gemfile(ours)
     versions = {**PARTS.to_h { |part| [part, @version] }, **OTHERS}
     ["source Gem.sources.first.uri.to_s", *ours,
-     *versions.map { |name, version| "gem #{name.dump}, #{version.dump}#{", require: false" unless name == "waterdrop"}" }].join("\n")
+     *versions.map { |name, version| "gem #{name.dump}, #{version.dump}, require: false" }].join("\n")
   end
 
   def variables(bundled = true) # rubocop:disable Style/OptionalBooleanParameter

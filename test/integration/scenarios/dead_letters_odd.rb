@@ -15,7 +15,6 @@ Scenario.run do
     {"source_topic" => topic, "source_partition" => partition.to_s, "source_offset" => "7", "source_consumer_group" => "g",
      "source_attempts" => "1", "source_error_class" => "E"}
   end
-  wire = Guildhall::Kafka::Producing::Wire
   big = Array.new(8) { |i| {key: "big#{i}", payload: SecureRandom.bytes(300_000), headers: {"i" => i.to_s}} }
   letters = [
     {key: "\xFF\x00k".b, payload: "\x00\xFE".b, headers: {}},
@@ -28,7 +27,7 @@ Scenario.run do
     {key: "last", payload: "last", headers: {}}
   ]
   produce(dead, letters.map do |letter|
-    headers = wire.headers({**origin.call(letter[:topic] || name, letter[:partition] || 1), **letter[:headers]})
+    headers = {**origin.call(letter[:topic] || name, letter[:partition] || 1), **letter[:headers]}
     {key: letter[:key], payload: letter[:payload], headers:, partition: 0}
   end)
   configure(producer: {"queue.buffering.max.kbytes": 1_000})

@@ -100,13 +100,12 @@ class Scenario
   # @param messages [Enumerable<Hash>] payload:, key:, partition:, headers:
   def produce(name, messages)
     limits = {"linger.ms": 5_000, "message.max.bytes": 10_000_000, "queue.buffering.max.messages": 1_000_000}
-    client(:producer, **limits, **(@embedded ? COMPACT : {})) do |producer|
-      partitions = producer.partition_count(name)
-      handles = messages.map { |message| producer.produce(topic: name, **message) }
-      producer.flush(30_000)
-      handles.each { |handle| handle.wait(max_wait_timeout_ms: 30_000) }
-      @embedded&.verify_complete!(name, partitions:)
-    end
+    producer = Guildhall::Kafka::Producer.new({"bootstrap.servers": @servers, **limits, **(@embedded ? COMPACT : {})})
+    partitions = producer.partition_count(name)
+    sent = producer.produce_many_async(messages.map { |message| {topic: name, **message} })
+    producer.close
+    sent.each(&:wait)
+    @embedded&.verify_complete!(name, partitions:)
   end
 
   # The reader takes nothing more from it, and nobody has said so.

@@ -56,7 +56,7 @@ module Guildhall
       def route
         codec = CODECS[options[:codec]]
         settings = ["consumer #{consumer}", *("deserializer #{codec}" if codec), "initial_offset :earliest",
-                    "# Without it, a message that fails is retried for ever. It needs the gem waterdrop.",
+                    "# Without it, a message that fails is retried for ever.",
                     "# dead_letter_queue topic: #{"#{topic}.dead".inspect}, max_retries: 3"]
         lines = ["topic #{topic.inspect} do", *settings.map { |line| "  #{line}" }, "end"]
         "#{lines.map { |line| "  #{line}\n" }.join}\n"

@@ -10,9 +10,8 @@ module Guildhall
     module ActiveJob
       # Active Job's contract of an adapter: produces jobs with the application's producer. Any thread.
       class QueueAdapter < ::ActiveJob::QueueAdapters::AbstractAdapter
-        NATIVE = [Rdkafka::RdkafkaError, Rdkafka::AbstractHandle::WaitTimeoutError].freeze # errors of librdkafka's handles
         PRIORITY = "a job's priority is ignored: a topic is consumed in order; give urgent jobs a queue of their own"
-        private_constant :NATIVE, :PRIORITY
+        private_constant :PRIORITY
 
         # Called by Active Job. Blocks until the broker has the job, unless its class says `produce: :async`.
         # @raise [::ActiveJob::EnqueueError] where it was not produced; `perform_later` returns false then
@@ -68,32 +67,25 @@ module Guildhall
         end
 
         def delivered(job, handle)
-          report = sending(job) { |producer| handle.wait(max_wait_timeout_ms: producer.config.max_wait_timeout) }
-          job.provider_job_id = "#{report.topic_name || job.queue_name}/#{report.partition}@#{report.offset}"
+          report = sending(job) { handle.wait }
+          job.provider_job_id = "#{report.topic}/#{report.partition}@#{report.offset}"
         end
 
-        # The producer first: it loads waterdrop, whose errors are named here, or says that the gem is missing.
         def sending(job, topic = job.queue_name)
-          producer = Kafka.producer
-          begin
-            yield(producer)
-          rescue WaterDrop::Errors::BaseError, *NATIVE => error
-            raise reason(error, topic) if at_hand?(job) # else Active Job would take it for retried, and its message would be marked
+          yield(Kafka.producer)
+        rescue ProduceError, TimeoutError => error
+          raise reason(error, topic) if at_hand?(job) # else Active Job would take it for retried, and its message would be marked
 
-            raise ::ActiveJob::EnqueueError, "topic #{topic}: #{error.message}"
-          end
+          raise ::ActiveJob::EnqueueError, error.message
         end
 
         # A TimeoutError for an outage: as long as that lasts, the topic repeats the job, and counts no attempts. A topic that is missing or
         # may not be written to says as little about the job.
         def reason(error, topic)
-          native = [error, error.cause].find { |one| NATIVE.any? { |klass| one.is_a?(klass) } } or return error
-          unless native.is_a?(Rdkafka::RdkafkaError) && Kafka::Broker::Errors.unusable?(native.code)
-            return Kafka::Producing::Delivery.reason(native)
-          end
+          return error if error.is_a?(TimeoutError)
+          return error unless Kafka::Broker::Errors.unusable?(error.code) || Kafka::Broker::Errors.outage?(error.code)
 
-          TimeoutError.new("the job could not be sent to topic #{topic}, and is repeated until that works: " \
-                           "#{[native.message, *Kafka::Broker::Errors.advice(native, to: topic)].join("; ")}")
+          TimeoutError.new("the job could not be sent to topic #{topic}, and is repeated until that works: #{error.reason}")
         end
 
         def message_of(job)

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../config"
-require_relative "../producing/producer"
+require_relative "../producing/settings"
 
 module Guildhall
   module Kafka
@@ -31,7 +31,7 @@ module Guildhall
         #   where somebody else's client connects to it, or they differ
         def connecting_to(broker, topics)
           consumers = topics.map { |topic| @config.librdkafka.merge(topic.kafka) }
-          all = [@config.librdkafka, *consumers, Producing::Producer.settings(@config)]
+          all = [@config.librdkafka, *consumers, Producing::Settings.of(@config)]
           own = all.select { |settings| addresses(settings).include?(broker) }
           known = own.map { |settings| settings.select { |name, _| SECURITY.match?(name) } }
           known.first if known.uniq.one?

@@ -1,6 +1,8 @@
 # frozen_string_literal: true
 
-require_relative "../producing/producer"
+require_relative "../producer"
+require_relative "../producing/serializing"
+require_relative "../producing/settings"
 require_relative "../producing/transactional_producer"
 
 module Guildhall
@@ -8,6 +10,10 @@ module Guildhall
     class Application
       # The producers of an application, whether it consumes or not. Any thread.
       class Producers
+        # Ruby's severity of a level of librdkafka's log.
+        SEVERITIES = [*[Logger::FATAL] * 3, Logger::ERROR, Logger::WARN, Logger::INFO, Logger::INFO, Logger::DEBUG].freeze
+        private_constant :SEVERITIES
+
         def initialize(application, log)
           @application = application
           @log = log
@@ -27,20 +33,33 @@ module Guildhall
 
         # @param id [String] the transactional id
         def transactional(id)
-          settings = {**Producing::Producer.settings(config), "transactional.id": id}
-          steps = Producing::Producer.steps(config, routes.method(:latest_topics))
-          with_delay_topics(Producing::TransactionalProducer.new(settings, steps))
+          settings = Producing::Settings.of(config, "transactional.id": id)
+          with_delay_topics(Producing::TransactionalProducer.new(settings, steps, listener: method(:hear)))
         end
 
+        # What becomes of each message before it is sent.
+        # @return [Array<#call>]
+        def steps = [*config.producer_middleware, Producing::Serializing.new(routes.method(:latest_topics))]
+
         # Nobody waits any more for a message that was produced and not confirmed: {#close} does not either.
-        def abandon(handle) = @lock.synchronize { @abandoned[handle] = true }
+        def abandon(delivery)
+          @lock.synchronize do
+            if @abandoned.size >= @most_abandoned # rarely: partitions that are left together may have many thousands
+              @abandoned = @abandoned.select(&:pending?)
+              @most_abandoned = [@abandoned.size * 2, 100].max
+            end
+            @abandoned << delivery
+          end
+        end
+
         def queue_size = opened&.queue_size || 0
         def open? = !opened.nil?
 
-        # @return [Boolean] whether what was produced has been delivered
+        # Delivers what was produced; what could not be delivered in time is dropped.
+        # @return [Boolean] whether all was delivered
         def close(deadline)
-          producer, abandoned = @lock.synchronize { [(@producer if @pid == Process.pid), @abandoned.keys].tap { forget } }
-          return true if producer.nil? || Producing::Producer.close(producer, deadline, abandoned)
+          producer, abandoned = @lock.synchronize { [(@producer if @pid == Process.pid), @abandoned].tap { forget } }
+          return true if producer.nil? || producer.close(deadline) { |left| left <= abandoned.count(&:pending?) }
 
           report(Guildhall::TimeoutError.new("messages could not be delivered before the shutdown timeout, and were dropped"))
           false
@@ -56,7 +75,8 @@ module Guildhall
         # What nobody waits for belongs to that producer: of another one, as after a fork, as many messages would be dropped.
         def forget
           @producer = nil
-          @abandoned = ObjectSpace::WeakMap.new # rdkafka keeps the handle of a message until that has arrived
+          @abandoned = []
+          @most_abandoned = 0
         end
 
         def routes = @application.routes
@@ -67,15 +87,27 @@ module Guildhall
           yield
           @pid = Process.pid
           # Its routes are evaluated later, without the lock: their blocks may ask for this producer.
-          with_delay_topics(Producing::Producer.create(config, routes.method(:latest_topics), @log.librdkafka)).tap do |producer|
+          with_delay_topics(Producer.new(Producing::Settings.of(config), steps:, listener: method(:hear))).tap do |producer|
             if @application.listening?("messages.produced")
-              Producing::Producer.on_produced(producer) { |figures| @application.publish("messages.produced", **figures) }
+              producer.on_produced = ->(**figures) { @application.publish("messages.produced", **figures) }
             end
-            Producing::Producer.on_undelivered(producer) { |error, place| report(error, **place) }
           end
         end
 
         def with_delay_topics(producer) = producer.tap { producer.delay_topics = routes.method(:delay_topics) }
+
+        # In a producer's own thread. Messages that were dropped because it was closed are reported once, by {#close}.
+        def hear((kind, *details))
+          case kind
+          when :undelivered
+            code, topic, partition = details
+            report(ProduceError.of(code, topic), topic:, partition:) unless Broker::Errors.purged?(code)
+          when :log
+            level, _facility, text = details
+            @log.librdkafka.add(SEVERITIES.fetch(level, Logger::DEBUG), "rdkafka: #{text}")
+          end
+        end
+
         def report(error, **place) = @application.error(error, "producer", **place)
       end
     end

@@ -3,7 +3,7 @@
 require_relative "../config"
 require_relative "../partition/backoff"
 require_relative "../runtime/backpressure"
-require_relative "../producing/producer"
+require_relative "../producing/settings"
 
 module Guildhall
   module Kafka
@@ -24,7 +24,6 @@ module Guildhall
           @config.validate(@problems)
           topics = @routes.topics(@problems)
           topics.each { |topic| validate_pauses(topic) }
-          Producing::Producer.validate(topics, @problems)
           @problems.raise!
           validate_together(topics)
           @problems.raise!
@@ -41,8 +40,8 @@ module Guildhall
             validate_polling(settings)
             Config::LibrdkafkaSettings.validate_together(settings, :rd_kafka_consumer, @problems, "kafka")
           end
-          Config::LibrdkafkaSettings.validate_together(Producing::Producer.settings(@config), :rd_kafka_producer, @problems, "producer")
-          Producing::Producer.validate_promise(topics, @config, @problems)
+          Config::LibrdkafkaSettings.validate_together(Producing::Settings.of(@config), :rd_kafka_producer, @problems, "producer")
+          Producing::Settings.validate_promise(topics, @config, @problems)
           validate_transactions(topics.select(&:transactional))
           Runtime::Backpressure.validate(@config, topics, @problems)
         end
@@ -71,7 +70,7 @@ module Guildhall
         def validate_transactions(topics)
           return if topics.empty?
 
-          settings = {**Producing::Producer.settings(@config), "transactional.id": "id"}
+          settings = Producing::Settings.of(@config, "transactional.id": "id")
           Config::LibrdkafkaSettings.validate_together(settings, :rd_kafka_producer, @problems, "producer, for transactional topics")
           topics.each do |topic|
             next unless @clients.settings(topic)[:"isolation.level"].to_s == "read_uncommitted"

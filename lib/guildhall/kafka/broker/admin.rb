@@ -1,7 +1,8 @@
 # frozen_string_literal: true
 
 require "forwardable"
-require_relative "../producing/producer"
+require_relative "../producing/settings"
+require_relative "native_client"
 
 module Guildhall
   module Kafka
@@ -23,7 +24,7 @@ module Guildhall
 
         # Settings that only a consumer or a producer needs are left out.
         def initialize(settings)
-          @client = Rdkafka::Config.new(Producing::Producer.shared(settings)).admin
+          @client = Rdkafka::Config.new(Producing::Settings.shared(settings)).admin
           @native = NativeClient.of(@client)
         end
 

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../dead_letter_queue/dead_letter"
-require_relative "../producing/producer"
+require_relative "../producing/settings"
 require_relative "group_query"
 
 module Guildhall
@@ -16,7 +16,7 @@ module Guildhall
           @name = name
           # A group without members keeps how far the topic was replayed, as a committed offset.
           own = {"client.id": config.client_id, "group.id": "#{config.group_id}.replay"}
-          @session = Session.new({**Producing::Producer.shared(config.kafka), **own})
+          @session = Session.new({**Producing::Settings.shared(config.kafka), **own})
           @topic = @session.topic(name)
           @problems = []
         rescue StandardError

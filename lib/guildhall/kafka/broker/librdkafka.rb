@@ -23,6 +23,7 @@ module Guildhall
         UNKNOWN_PARTITION = -190
         INVALID_ARGUMENT = -186
         TIMED_OUT = -185
+        QUEUE_FULL = -184
         SSL = -181
         WAIT_COORD = -180
         FATAL = -150
@@ -35,6 +36,8 @@ module Guildhall
         attach_function :rd_kafka_queue_destroy, %i[pointer], :void
         attach_function :rd_kafka_conf_set_stats_cb, %i[pointer pointer], :void
         attach_function :rd_kafka_conf_set_error_cb, %i[pointer pointer], :void
+        attach_function :rd_kafka_conf_set_events, %i[pointer int], :void
+        attach_function :rd_kafka_flush, %i[pointer int], :int, blocking: true
         attach_function :rd_kafka_get_watermark_offsets, %i[pointer string int32 pointer pointer], :int
         attach_function :rd_kafka_queue_new, %i[pointer], :pointer
         attach_function :rd_kafka_queue_poll, %i[pointer int], :pointer, blocking: true
@@ -65,6 +68,17 @@ module Guildhall
         # Keeps the library loaded until the process has ended. Ruby unloads it when Ruby ends; threads of a client that could not be
         # closed would run into code that is gone.
         def self.keep = LibC.dlopen(ffi_libraries.first.name, FFI::DynamicLibrary::RTLD_LAZY)
+
+        # @return [Array<Integer>] of the functions with these names, for C
+        # @raise [LibrdkafkaError] when the library lacks one of them
+        def self.addresses(names)
+          names.map do |name|
+            function = ffi_libraries.first.find_symbol(name)
+            raise LibrdkafkaError, "librdkafka #{Rdkafka::LIBRDKAFKA_VERSION} has no #{name}" unless function
+
+            function.address
+          end
+        end
 
         # @return [Array<String>] all settings that librdkafka documents, for clients and for topics; the gem lists only those that have a
         #   default

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "../producer"
 require_relative "dead_letters"
 
 module Guildhall
@@ -12,8 +13,8 @@ module Guildhall
         CHUNK_SIZE = 100
         # librdkafka's default of five minutes is too long to learn that a topic cannot be written to.
         SETTINGS = {"enable.idempotence": true, "linger.ms": 5, "message.timeout.ms": 30_000}.freeze
-        FLUSH_MS = 1_000
-        private_constant :SETTINGS, :FLUSH_MS
+        FULL_SECONDS = 30 # that it waits for room in the producer's queue: about as long as a message may take
+        private_constant :SETTINGS, :FULL_SECONDS
 
         # The progress in one partition.
         class Outcome
@@ -67,8 +68,7 @@ module Guildhall
         # @raise [KafkaError] where it cannot be noted what was replayed: before anything is sent, if the right to is missing
         def run(ranges)
           check_notes(ranges) if @note
-          @producer = Rdkafka::Config.new(Producing::Producer.settings(@config).merge(SETTINGS)).producer
-          NativeClient.of(@producer)
+          @producer = Producer.new(Producing::Settings.of(@config).merge(SETTINGS))
           ranges.each_with_object([]) do |(partition, range), outcomes|
             break outcomes if @interrupted
 
@@ -126,32 +126,21 @@ module Guildhall
             partitions = check_target(topic, "#{dead_letter} came from #{topic}, which is gone: name another topic (to)")
             partition = dead_letter.source_partition if dead_letter.source_partition&.<(partitions)
           end
-          [topic, enqueue(topic:, partition:, key: dead_letter.key, payload: dead_letter.payload,
-            headers: Producing::Wire.headers(dead_letter.original_headers))]
-        rescue Rdkafka::RdkafkaError => error
+          [topic, @producer.start({topic:, partition:, key: dead_letter.key, payload: dead_letter.payload,
+                                   headers: dead_letter.original_headers}, FULL_SECONDS)]
+        rescue ProduceError => error
           refused(dead_letter, topic, error)
-        end
-
-        # The producer's queue may be smaller than a chunk: then its messages are delivered first.
-        def enqueue(**message)
-          empty = @producer.queue_size.zero? # before: it may be empty again after it was full
-          @producer.produce(**message)
-        rescue Rdkafka::RdkafkaError => error
-          raise if empty || error.code != :queue_full
-
-          @producer.flush(FLUSH_MS)
-          retry
         end
 
         def wait(dead_letter, topic, handle)
           handle.wait(max_wait_timeout_ms: SETTINGS[:"message.timeout.ms"] + 10_000)
-        rescue Rdkafka::RdkafkaError, Rdkafka::AbstractHandle::WaitTimeoutError => error
+        rescue ProduceError, TimeoutError => error
           refused(dead_letter, topic, error)
         end
 
         def refused(dead_letter, topic, error)
-          advice = Errors.advice(error, to: topic) if error.is_a?(Rdkafka::RdkafkaError)
-          raise ReplayError, "#{dead_letter} was not replayed to topic #{topic}: #{[error.message, *advice].join("; ")}"
+          reason = error.is_a?(ProduceError) ? error.reason : error.message
+          raise ReplayError, "#{dead_letter} was not replayed to topic #{topic}: #{reason}"
         end
 
         # @return [Integer] how many partitions the topic has

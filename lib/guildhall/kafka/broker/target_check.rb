@@ -49,7 +49,7 @@ module Guildhall
 
         private
 
-        def connect = Admin.new(Producing::Producer.settings(@config))
+        def connect = Admin.new(Producing::Settings.of(@config))
 
         def targets(topics)
           topics.each_with_object({}) do |topic, found|

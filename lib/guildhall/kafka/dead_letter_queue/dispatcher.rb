@@ -39,7 +39,7 @@ module Guildhall
         # @yieldreturn [Exception] why it goes there
         def dispatch(messages, attempts, confirmed:, give_up: -> { false }, &error_of)
           sent, failure = send_all(messages, attempts, error_of)
-          limit = Clock.now + (@application.producer.config.max_wait_timeout / 1000.0)
+          limit = Clock.now + @application.producer.wait_seconds
           sent.each do |message, reason, to, handle|
             confirm(handle, message, to, limit, give_up) if handle
             confirmed.call(message)
@@ -55,30 +55,29 @@ module Guildhall
         # Sends as many as the producer takes: its queue may be full. The caller waits for these, or they would be sent again with the rest.
         # @return [Array(Array, DeadLetterError | nil)] messages with their errors, topics and handles; the error that ended the sending
         def send_all(messages, attempts, error_of)
-          client = @application.producer.client
+          producer = @application.producer
           sent = []
           messages.each do |message|
             reason = error_of.call(message)
             to = target(reason)
-            sent << [message, reason, to, (send_one(client, message, to, DeadLetterHeaders.for(message, @topic, attempts, reason)) if to)]
+            sent << [message, reason, to, (send_one(producer, message, to, DeadLetterHeaders.for(message, @topic, attempts, reason)) if to)]
           end
           [sent, nil]
         rescue DeadLetterError => error
           [sent, error]
         end
 
-        def send_one(client, message, to, headers)
-          Producing::Delivery.produce(client,
-            {topic: to, payload: message.raw_payload, key: message.raw_key, headers: {**message.raw_headers, **headers}})
-        rescue Rdkafka::RdkafkaError => error
+        def send_one(producer, message, to, headers)
+          producer.start({topic: to, payload: message.raw_payload, key: message.raw_key, headers: {**message.raw_headers, **headers}})
+        rescue ProduceError => error
           raise undelivered(message, to, error)
         end
 
         # A message that was not confirmed in time may still be on its way. It is sent again, so closing the producer does not wait for it.
         def confirm(handle, message, to, limit, give_up)
-          Producing::Delivery.await(handle, limit, give_up)
-        rescue Rdkafka::RdkafkaError, Rdkafka::AbstractHandle::WaitTimeoutError => error
-          @application.abandon(handle) if error.is_a?(Rdkafka::AbstractHandle::WaitTimeoutError)
+          handle.await(limit, give_up)
+        rescue ProduceError, TimeoutError => error
+          @application.abandon(handle) if error.is_a?(TimeoutError)
           raise undelivered(message, to, error)
         end
 
@@ -89,7 +88,7 @@ module Guildhall
 
         def undelivered(message, to, error)
           kind = to == @queue.topic ? "dead letter" : "retry"
-          reason = [error.message, *(Broker::Errors.advice(error.code, to:) if error.is_a?(Rdkafka::RdkafkaError))].join("; ")
+          reason = error.is_a?(ProduceError) ? error.reason : error.message
           DeadLetterError.new("#{message.topic}/#{message.partition}@#{message.offset} could not be sent to the #{kind} topic #{to}, " \
                               "and is sent again; its partition waits: #{reason}", to:, reason:)
         end

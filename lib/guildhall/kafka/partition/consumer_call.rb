@@ -81,7 +81,7 @@ module Guildhall
           @only_marks = true
         end
 
-        # @return [WaterDrop::Producer, Producing::TransactionalProducer] of the transaction that is open, else the application's
+        # @return [Producer] of the transaction that is open, else the application's
         def producer = @transaction&.producer || @partition.runtime.producer
 
         # (see Outbox#forward)

@@ -17,7 +17,7 @@ module Guildhall
         # A service cannot be reached, or does not answer. A route adds classes of its own by `retries transient:`.
         OUTAGES = %w[
           IOError SystemCallError SocketError Timeout::Error OpenSSL::SSL::SSLError
-          Guildhall::Kafka::TransactionError Guildhall::SchemaRegistry::UnusableSchemaError
+          Rdkafka::AbstractHandle::WaitTimeoutError Guildhall::Kafka::TransactionError Guildhall::SchemaRegistry::UnusableSchemaError
           ActiveRecord::ConnectionNotEstablished ActiveRecord::ConnectionFailed
           PG::ConnectionBad PG::UnableToSend PG::ConnectionException PG::AdminShutdown PG::CrashShutdown PG::CannotConnectNow
           PG::TooManyConnections
@@ -78,7 +78,7 @@ module Guildhall
             return error.pending? if named?(error, ["Guildhall::SchemaRegistry::UnknownSchemaError"])
 
             errors = unwrapped(error)
-            listed?(errors, OUTAGES) || errors.any? { |one| kafka?(one) && Producing::Delivery.passing?(one) }
+            listed?(errors, OUTAGES) || errors.any? { |one| one.is_a?(Rdkafka::RdkafkaError) && Broker::Errors.outage?(one.code) }
           end
 
           # @return [Array<Exception>] with the causes that it passes on
@@ -91,9 +91,6 @@ module Guildhall
           def listed?(errors, names) = errors.any? { |error| named?(error, names) }
 
           def named?(error, names) = error.class.ancestors.any? { |one| names.include?(NAME.bind_call(one)) }
-
-          # Of what a consumer has produced.
-          def kafka?(error) = error.is_a?(Rdkafka::RdkafkaError) || error.is_a?(Rdkafka::AbstractHandle::WaitTimeoutError)
         end
       end
     end

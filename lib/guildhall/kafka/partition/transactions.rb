@@ -40,7 +40,7 @@ module Guildhall
         end
 
         # What a call of the producer's raises, or one that waits for it.
-        OF_PRODUCER = [Rdkafka::BaseError, Rdkafka::AbstractHandle::WaitTimeoutError, Guildhall::TimeoutError].freeze
+        OF_PRODUCER = [Rdkafka::BaseError, ClosedProducerError, Guildhall::TimeoutError].freeze
         EXIT = "a transaction was left by return, break or throw, and was aborted: let its block end, or raise"
         private_constant :OF_PRODUCER, :EXIT
 

@@ -1,58 +1,70 @@
 # frozen_string_literal: true
 
 require "guildhall/clock"
-require_relative "../broker/librdkafka"
-require_relative "wire"
+require_relative "errors"
 
 module Guildhall
   module Kafka
     module Producing
-      # A message on its way that has to arrive before something else counts as done. It is sent by the client behind waterdrop, whose
-      # own rules (no empty keys, no headers without a value) are not Kafka's: a message that breaks one of them would be tried for ever.
-      module Delivery
+      # A message that librdkafka has taken, and what becomes of it. Any thread of the process that has produced it.
+      class Delivery
+        # Where the broker has put a message. `offset` is -1 where it did not say (acks 0).
+        Report = Data.define(:topic, :partition, :offset) do
+          # WaterDrop's name.
+          alias_method :topic_name, :topic
+        end
         # Seconds of waiting for a broker, between two looks whether to give up.
         SLICE_SECONDS = 0.2
-        # The label of messages whose sender waits for them, and reports what becomes of them.
-        AWAITED = :guildhall_awaited
+        # Seconds that a delivery is waited for, unless the caller says otherwise: longer than librdkafka tries (message.timeout.ms), so
+        # that the answer is a final one.
+        WAIT_SECONDS = 180
 
-        class << self
-          # Does not wait for the broker.
-          # @param client [Rdkafka::Producer]
-          # @return [Rdkafka::Producer::DeliveryHandle]
-          # @raise [Rdkafka::RdkafkaError]
-          def produce(client, message, awaited: true)
-            client.produce(**message, headers: Wire.headers(message[:headers]), label: (AWAITED if awaited))
-          end
+        # @return [String]
+        attr_reader :topic
 
-          # Blocks until the broker has a message.
-          # @param limit [Float] of the {Clock}
-          # @param give_up [#call] asked now and then
-          # @raise [Rdkafka::AbstractHandle::WaitTimeoutError] where the time is over, or it was given up: it may still be on its way
-          # @raise [Rdkafka::RdkafkaError] when it was refused
-          def await(handle, limit, give_up)
-            handle.wait(max_wait_timeout_ms: ([Clock.left(limit, least: 0.001), SLICE_SECONDS].min * 1000).ceil)
-          rescue Rdkafka::AbstractHandle::WaitTimeoutError
-            Clock.now < limit && !give_up.call ? retry : raise
-          end
+        # Whether the error says nothing about the message.
+        def self.passing?(error) = error.is_a?(TimeoutError) || Broker::Errors.outage?(error.code)
 
-          # Blocks until the broker has it.
-          # @raise [Guildhall::TimeoutError] when it did not take it in time
-          # @raise [Rdkafka::RdkafkaError] when it refused it
-          def wait(handle, timeout_ms) = explained { await(handle, Clock.now + (timeout_ms / 1000.0), -> { false }) }
-
-          # Raises what the block raises, but for an outage a {TimeoutError}.
-          def explained
-            yield
-          rescue Rdkafka::RdkafkaError, Rdkafka::AbstractHandle::WaitTimeoutError => error
-            raise reason(error)
-          end
-
-          # Whether the error says nothing about the message.
-          def passing?(error) = error.is_a?(Rdkafka::AbstractHandle::WaitTimeoutError) || Broker::Errors.outage?(error.code)
-
-          # @return [Exception] a TimeoutError for an outage, else the error
-          def reason(error) = passing?(error) ? TimeoutError.new("the broker did not take a message in time: #{error.message}") : error
+        # @param deliveries [Sender::Deliveries] of the call that it was handed over in
+        # @param index [Integer] which of them
+        def initialize(deliveries, index, topic)
+          @deliveries = deliveries
+          @index = index
+          @topic = topic
         end
+
+        # @return [Boolean] whether it is on its way
+        def pending? = @deliveries.pending?(@index)
+
+        # Blocks until a broker has the message.
+        # @param max_wait_timeout_ms [Numeric] milliseconds
+        # @return [Report]
+        # @raise [Guildhall::TimeoutError] when that takes longer: it may still arrive
+        # @raise [ProduceError] when it was not delivered
+        def wait(max_wait_timeout_ms: WAIT_SECONDS * 1000) = await(Clock.now + (max_wait_timeout_ms / 1000.0))
+
+        # As {#wait}.
+        # @param limit [Float] of the {Clock}
+        # @param give_up [#call] asked now and then
+        def await(limit, give_up = -> { false })
+          until @deliveries.wait(@index, Clock.left(limit).clamp(0, SLICE_SECONDS))
+            raise late if Clock.now >= limit || give_up.call
+          end
+          raise error if error
+
+          _, partition, offset = @deliveries.outcome(@index)
+          Report.new(topic: @topic, partition:, offset:)
+        end
+
+        # @return [ProduceError, nil] nil: it has arrived, or is on its way
+        def error
+          code, = @deliveries.outcome(@index)
+          ProduceError.of(code, @topic) unless code.nil? || code.zero?
+        end
+
+        private
+
+        def late = TimeoutError.new("no broker has confirmed a message to topic #{@topic} in time; it may still arrive")
       end
     end
   end

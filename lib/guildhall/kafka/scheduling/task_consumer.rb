@@ -101,8 +101,7 @@ module Guildhall
         def write(name, run, wait: false)
           key, payload = State.run_record(name, run)
           message = {topic: topic_name, partition: 0, key:, payload:}
-          handle = Producing::Delivery.explained { Producing::Delivery.produce(producer.client, message, awaited: wait) }
-          Producing::Delivery.wait(handle, producer.config.max_wait_timeout) if wait
+          wait ? producer.start(message).wait : producer.produce_many_async([message], run_middleware: false)
         rescue StandardError => error
           application.error(error, "schedule", group: topic.group, task: name)
         end

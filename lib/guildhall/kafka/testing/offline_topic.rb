@@ -23,7 +23,7 @@ module Guildhall
           @topic = topic = topic.with(retries: topic.retries.with(pause_timeout: nil, pause_max_timeout: nil))
           config = application.config.dup
           config.pause_timeout = config.pause_max_timeout = PAUSE_SECONDS
-          steps = Producing::Producer.steps(config, application.routes.method(:latest_topics))
+          steps = application.producer_steps
           @runtime = Offline::Runtime.new(topic, application, config:, steps:)
           @serializing = Producing::Serializing.new(-> { [topic] })
           @listener = Offline::Listener.new
@@ -194,48 +194,46 @@ module Guildhall
           end
         end
 
-        # Takes messages as waterdrop's producer does, and keeps them.
+        # Takes messages as {Kafka::Producer} does, and keeps them.
         class Producer
-          CONFIG = Struct.new(:max_wait_timeout).new(60_000).freeze
-          Report = Data.define(:topic_name, :partition, :offset) do
+          # A message that was delivered, and where.
+          class Delivery < Producing::Delivery::Report
             def wait(**) = self
+            def await(*) = self
+            def pending? = false
+            def error = nil
           end
-          private_constant :CONFIG, :Report
+          private_constant :Delivery
 
-          # What consumers have produced, and what went to a dead letter topic.
-          attr_reader :produced, :dead_letters
+          # @return [Array<Hash>] messages of consumers
+          attr_reader :produced
+          # @return [Array<Hash>] messages that went to a dead letter topic
+          attr_reader :dead_letters
 
-          # @param steps [Array<#call>] what waterdrop's middleware would do with each message
+          # @param steps [Array<#call>] what becomes of each message before it is sent
           def initialize(steps)
-            @steps = steps
+            @middleware = Kafka::Producer::Middleware.new(steps)
             @produced = []
             @dead_letters = []
           end
 
-          def config = CONFIG
-          def client = self
+          attr_reader :middleware
 
+          def wait_seconds = 60
           # Dead letters come here: see {DeadLetterQueue::Dispatcher}.
-          def produce(label: nil, **message) = keep({**message, headers: Producing::Wire.plain(message[:headers])}, @dead_letters)
-          # @raise [WaterDrop::Errors::MessageInvalidError] as waterdrop, where the gem is there
-          def produce_async(message) = keep(valid(@steps.reduce(Producing::Wire.thaw(message)) { |made, step| step.call(made) }), @produced)
+          def start(message) = keep(message, @dead_letters)
+          # @raise [Guildhall::ArgumentError] for what is no message
+          def produce_async(message) = keep(@middleware.run(message), @produced)
           def produce_many_async(messages) = messages.map { |message| produce_async(message) }
           alias produce_sync produce_async
           alias produce_many_sync produce_many_async
 
           private
 
-          def valid(message)
-            if Producing::Producer.load && defined?(WaterDrop::Contracts::Message)
-              @contract ||= WaterDrop::Contracts::Message.new(max_payload_size: Producing::Producer::MAX_MESSAGE_BYTES)
-              @contract.validate!(Producing::Wire.pack(message), WaterDrop::Errors::MessageInvalidError)
-            end
-            message
-          end
-
           def keep(message, list)
+            Producing::Sender.check!(message)
             list << message
-            Report.new(topic_name: message[:topic], partition: 0, offset: list.size - 1)
+            Delivery.new(topic: message[:topic].to_s, partition: 0, offset: list.size - 1)
           end
         end
 

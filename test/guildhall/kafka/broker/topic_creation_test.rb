@@ -4,7 +4,6 @@ require "test_helper"
 require "guildhall/kafka"
 require "guildhall/kafka/testing"
 require "socket"
-require "waterdrop" # before another test starts a Ractor
 
 # Topics that the framework needs, where no broker can be asked for them yet.
 class KafkaTopicCreationTest < GuildhallTest

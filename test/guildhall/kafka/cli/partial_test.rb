@@ -9,7 +9,6 @@ require "guildhall/kafka"
 require "guildhall/kafka/testing"
 require "support/mock_faults"
 require "support/refusing_broker"
-require "waterdrop" # before another test starts a Ractor
 
 # The commands during an outage: what can be answered is printed, the rest is named, and the exit status says so.
 class KafkaPartialCommandsTest < GuildhallTest
@@ -49,8 +48,8 @@ class KafkaPartialCommandsTest < GuildhallTest
   end
 
   def produce(*messages)
-    producer = Rdkafka::Config.new("bootstrap.servers": @broker.bootstrap_servers).producer
-    messages.map { |message| producer.produce(**message) }.each { |handle| handle.wait(max_wait_timeout_ms: 30_000) }
+    producer = Guildhall::Kafka::Producer.new({"bootstrap.servers": @broker.bootstrap_servers})
+    producer.produce_many_sync(messages)
   ensure
     producer.close
   end
@@ -160,7 +159,7 @@ class KafkaPartialCommandsTest < GuildhallTest
   HEADERS = {"text" => "é", "none" => nil, "many" => ["a", nil], "bytes" => "\xFF\x00".b, "both" => ["a", "\xFF".b, nil]}.freeze
 
   def test_headers_of_any_bytes_and_without_a_value
-    produce({topic: "orders.dead", partition: 0, payload: "a", headers: Guildhall::Kafka::Producing::Wire.headers(HEADERS)})
+    produce({topic: "orders.dead", partition: 0, payload: "a", headers: HEADERS})
     out, err, = guildhall("dlq", "list", "--json", "--topic", "orders.dead")
     found = ::JSON.parse(out.first)
     assert_equal({"text" => ["é"], "none" => [nil], "many" => ["a", nil]}, found["headers"], err)
@@ -200,7 +199,7 @@ class KafkaPartialCommandsTest < GuildhallTest
   end
 
   def test_headers_are_replayed_as_they_were
-    produce({topic: "orders.dead", partition: 0, payload: "a", headers: Guildhall::Kafka::Producing::Wire.headers(HEADERS)})
+    produce({topic: "orders.dead", partition: 0, payload: "a", headers: HEADERS})
     out, err, status = guildhall("dlq", "replay", "--all", "--topic", "orders.dead", "--to", "prices")
     assert_equal 0, status, [out, err]
     message = Guildhall::Kafka.each_message("prices", deserializer: :itself.to_proc).first

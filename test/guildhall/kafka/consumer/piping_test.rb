@@ -14,8 +14,7 @@ class KafkaPipingTest < GuildhallTest
       @calls = []
     end
 
-    def client = self
-    def config = KafkaPartition::Producer::CONFIG
+    def wait_seconds = 1
     def timeout = 60
     def open = self
     def close = nil
@@ -25,8 +24,8 @@ class KafkaPipingTest < GuildhallTest
     def commit_transaction = @calls << :commit
     def send_offset(*) = yield
 
-    def produce(label: nil, **message)
-      raise Rdkafka::RdkafkaError.new(@down) if @down # rubocop:disable Style/RaiseArgs -- it takes a code
+    def start(message)
+      raise Guildhall::Kafka::ProduceError.of(@down, message[:topic]) if @down
 
       @sent << message
       KafkaPartition::Producer::HANDLE
@@ -144,9 +143,9 @@ class KafkaPipingTest < GuildhallTest
 
   def test_what_the_broker_refuses_for_itself_fails
     kafka = kafka(-> { dead_letter_queue topic: "dead", max_retries: 1 }) { pipe_to("other") }
-    too_large = Class.new { def wait(**) = raise(Rdkafka::RdkafkaError.new(10)) }.new # rubocop:disable Style/RaiseArgs -- it takes a code
-    kafka.application.producer.define_singleton_method(:produce) do |**message|
-      handle = super(**message)
+    too_large = Class.new { def await(*) = raise(Guildhall::Kafka::ProduceError.of(10, "other")) }.new
+    kafka.application.producer.define_singleton_method(:start) do |message|
+      handle = super(message)
       message[:topic] == "other" && message[:key] == "k1" ? too_large : handle
     end
     assert kafka.deliver(0...3).work
@@ -160,10 +159,11 @@ class KafkaPipingTest < GuildhallTest
     def initialize = @confirmed = Thread::Queue.new
     def confirm = @confirmed.close
 
-    def wait(max_wait_timeout_ms:)
-      return if @confirmed.closed? || (@confirmed.pop(timeout: max_wait_timeout_ms / 1000.0) || @confirmed.closed?)
-
-      raise Rdkafka::AbstractHandle::WaitTimeoutError, "too late"
+    def await(limit, give_up = -> { false })
+      until @confirmed.closed?
+        @confirmed.pop(timeout: 0.05)
+        raise Guildhall::TimeoutError, "too late" if !@confirmed.closed? && (Guildhall::Clock.now >= limit || give_up.call)
+      end
     end
   end
 
@@ -176,7 +176,7 @@ class KafkaPipingTest < GuildhallTest
     handles = []
     sending = []
     kafka.application.define_singleton_method(:in_background) { |&block| sending << Thread.new(&block) }
-    kafka.application.producer.define_singleton_method(:produce) { |**| Late.new.tap { |handle| handles << handle } }
+    kafka.application.producer.define_singleton_method(:start) { |_message| Late.new.tap { |handle| handles << handle } }
     kafka.deliver(0...2).work
     assert_equal [1, 2, true, false], [calls, handles.size, kafka.partition.paused?, kafka.partition.working?]
     assert_match(/topic other cannot be written: no broker has confirmed .* attempt 0/, kafka.partition.blocked.to_s)
@@ -203,7 +203,7 @@ class KafkaPipingTest < GuildhallTest
     kafka = kafka { pipe_to("other") }
     abandoned = []
     kafka.application.define_singleton_method(:abandon) { |handle| abandoned << handle }
-    kafka.application.producer.define_singleton_method(:produce) do |**|
+    kafka.application.producer.define_singleton_method(:start) do |_message|
       kafka.partition.leave(:revoked)
       Late.new
     end
@@ -261,8 +261,8 @@ class KafkaPipingTest < GuildhallTest
   def test_the_second_call_for_a_message_is_not_taken_for_the_first
     failing = ["2"]
     kafka = kafka { %w[1 2].each { |step| pipe_to("other", headers: {"step" => step}) } }
-    kafka.application.producer.define_singleton_method(:produce) do |**message|
-      super(**message)
+    kafka.application.producer.define_singleton_method(:start) do |message|
+      super(message)
       failing.delete(message[:headers]["step"]) ? KafkaPartition::Producer::FAILING : KafkaPartition::Producer::HANDLE
     end
     kafka.deliver(0...1).work

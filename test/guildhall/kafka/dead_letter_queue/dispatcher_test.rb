@@ -29,14 +29,12 @@ class KafkaDeadLetterDispatcherTest < GuildhallTest
 
   def application = @topics[true].application
 
-  def plain(sent) = Guildhall::Kafka::Producing::Wire.plain(sent[:headers])
-
   def test_a_dead_letter_has_the_message_and_where_it_came_from
     dispatch(5)
     assert_equal [{topic: "dead", payload: "p5", key: "k5",
                    headers: {"h" => "v", "none" => nil, "many" => ["1", nil], "source_topic" => "t", "source_partition" => "3", "source_offset" => "5",
                              "source_consumer_group" => "group", "source_attempts" => "2", "source_error_class" => "KeyError"}}],
-      application.dead_letters.map { |sent| sent.merge(headers: plain(sent).except("source_first_failed_at")) }
+      application.dead_letters.map { |sent| sent.merge(headers: sent[:headers].except("source_first_failed_at")) }
     assert_equal [5], @confirmed
     assert_equal [["dead_letter_queue.dispatched", "dead", 5, "KeyError"]],
       application.events.map { |name, payload| [name, *payload.values_at(:to, :offset, :error_class)] }.last(1)

@@ -236,10 +236,10 @@ class KafkaDeadLettersTest < GuildhallTest
   class Pending
     def initialize = @waits = 0
 
-    def wait(**)
+    def await(*)
       raise "waited for again" if (@waits += 1) > 1
 
-      raise Rdkafka::AbstractHandle::WaitTimeoutError, "too late"
+      raise Guildhall::TimeoutError, "too late"
     end
   end
 
@@ -250,7 +250,7 @@ class KafkaDeadLettersTest < GuildhallTest
     kafka.application.producer.down = DENIED
     kafka.deliver(0...3).work(40)
     kafka.application.producer.down = false
-    kafka.application.producer.define_singleton_method(:produce) do |**|
+    kafka.application.producer.define_singleton_method(:start) do |_message|
       kafka.partition.leave(:shutdown)
       Pending.new
     end
@@ -263,10 +263,11 @@ class KafkaDeadLettersTest < GuildhallTest
     def initialize = @confirmed = Thread::Queue.new
     def confirm = @confirmed.close
 
-    def wait(max_wait_timeout_ms:)
-      return if @confirmed.closed? || (@confirmed.pop(timeout: max_wait_timeout_ms / 1000.0) || @confirmed.closed?)
-
-      raise Rdkafka::AbstractHandle::WaitTimeoutError, "too late"
+    def await(limit, give_up = -> { false })
+      until @confirmed.closed?
+        @confirmed.pop(timeout: 0.05)
+        raise Guildhall::TimeoutError, "too late" if !@confirmed.closed? && (Guildhall::Clock.now >= limit || give_up.call)
+      end
     end
   end
 
@@ -275,8 +276,8 @@ class KafkaDeadLettersTest < GuildhallTest
     handle = Late.new
     sending = nil
     kafka.application.define_singleton_method(:in_background) { |&block| sending = Thread.new(&block) }
-    kafka.application.producer.define_singleton_method(:produce) { |**| handle }
-    kafka.application.producer.define_singleton_method(:config) { Struct.new(:max_wait_timeout).new(60_000) }
+    kafka.application.producer.define_singleton_method(:start) { |_message| handle }
+    kafka.application.producer.define_singleton_method(:wait_seconds) { 60 }
     kafka.deliver(0...3).work
     eventually(20) { kafka.partition.blocked }
     assert_match(/topic dead cannot be written: no broker has confirmed .* check that the topic exists.* attempt 0/, kafka.partition.blocked.to_s)

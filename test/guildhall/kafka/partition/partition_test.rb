@@ -529,9 +529,9 @@ class KafkaPartitionTest < GuildhallTest
       dead_letter_queue topic: "dead", dispatch_undecodable: true
     end
     full = false
-    kafka.application.producer.define_singleton_method(:produce) do |**dead_letter|
+    kafka.application.producer.define_singleton_method(:start) do |dead_letter|
       full = !full if @application.dead_letters.size % 3 == 2
-      full ? raise(Rdkafka::RdkafkaError.new(-184)) : super(**dead_letter) # rubocop:disable Style/RaiseArgs -- it takes a code
+      full ? raise(Guildhall::Kafka::ProduceError.of(-184, "dead")) : super(dead_letter)
     end
     kafka.deliver(0...10)
     assert kafka.work(100)
@@ -543,8 +543,8 @@ class KafkaPartitionTest < GuildhallTest
       deserializer ->(_bytes) { raise Guildhall::DecodeError, "no" }
       dead_letter_queue topic: "dead", dispatch_undecodable: true
     end
-    lost = Class.new { def wait(**) = raise(Rdkafka::RdkafkaError.new(-192)) }.new # rubocop:disable Style/RaiseArgs -- it takes a code
-    kafka.application.producer.define_singleton_method(:produce) { |**dead_letter| super(**dead_letter).then { |handle| @application.dead_letters.size == 3 ? lost : handle } }
+    lost = Class.new { def await(*) = raise(Guildhall::Kafka::ProduceError.of(-192, "dead")) }.new
+    kafka.application.producer.define_singleton_method(:start) { |dead_letter| super(dead_letter).then { |handle| @application.dead_letters.size == 3 ? lost : handle } }
     kafka.deliver(0...5)
     assert kafka.work(100)
     assert_equal [[*0..4, 2], 5], [kafka.dead, kafka.committed]

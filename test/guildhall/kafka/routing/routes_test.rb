@@ -2,7 +2,6 @@
 
 require "test_helper"
 require "guildhall/kafka"
-require "waterdrop" # before another test starts a Ractor
 
 # How often the blocks of the routes are evaluated: they are the application's code.
 class KafkaRoutesTest < GuildhallTest
@@ -10,7 +9,7 @@ class KafkaRoutesTest < GuildhallTest
     def consume; end
   end
 
-  # As waterdrop's producer, for messages that are due.
+  # As the producer, for messages that are due.
   class Producer
     include Guildhall::Kafka::Delaying::DelayedProducing
 

@@ -12,7 +12,7 @@ module Guildhall
         # A message on its way to another topic. Used by one thread at a time.
         class Parcel
           attr_reader :message
-          # @return [Rdkafka::Producer::DeliveryHandle, nil] while it is on its way
+          # @return [Producing::Delivery, nil] while it is on its way
           attr_reader :handle
           # @return [Exception, nil] why it has to be sent again
           attr_reader :failure
@@ -63,8 +63,8 @@ module Guildhall
             return if @handle || settled?
 
             @failure = nil
-            @handle = Producing::Delivery.produce(producer.client, addressed(counts))
-          rescue Rdkafka::RdkafkaError, Rdkafka::AbstractHandle::WaitTimeoutError => error
+            @handle = producer.start(addressed(counts))
+          rescue Rdkafka::RdkafkaError, TimeoutError => error
             failed(error)
           end
 
@@ -73,17 +73,17 @@ module Guildhall
           def wait(limit, give_up)
             return true unless @handle
 
-            Producing::Delivery.await(@handle, limit, give_up)
+            @handle.await(limit, give_up)
             @handle = nil
             @arrived = true
-          rescue Rdkafka::AbstractHandle::WaitTimeoutError
+          rescue TimeoutError
             false
-          rescue Rdkafka::RdkafkaError => error
+          rescue ProduceError => error
             failed(error)
           end
 
           def undelivered
-            reason = @failure ? [@failure.message, *advice].join("; ") : Dispatches::LATE
+            reason = @failure ? reason_of(@failure) : Dispatches::LATE
             topic, partition, offset = origin
             ForwardingError.new("#{topic}/#{partition}@#{offset} could not be sent to topic #{self.topic}, and its partition waits until " \
                                 "that works: #{reason}", to: self.topic, reason:)
@@ -93,7 +93,7 @@ module Guildhall
 
           def origin = [@message.topic, @message.partition, @message.offset]
 
-          def advice = (Broker::Errors.advice(@failure.code, to: topic) if @failure.is_a?(Rdkafka::RdkafkaError))
+          def reason_of(error) = error.is_a?(ProduceError) ? error.reason : error.message
 
           def addressed(counts)
             return @record if @record[:key] || @record[:partition]
@@ -134,7 +134,7 @@ module Guildhall
 
           def deliver(give_up)
             producer = @runtime.producer
-            deliver_by(producer, Clock.now + (producer.config.max_wait_timeout / 1000.0), give_up)
+            deliver_by(producer, Clock.now + producer.wait_seconds, give_up)
           end
 
           # @param limit [Float] of the {Clock}
@@ -200,14 +200,14 @@ module Guildhall
             until asking.join([Clock.left(limit), Producing::Delivery::SLICE_SECONDS].min)
               next unless Clock.now >= limit || give_up.call
 
-              return Rdkafka::AbstractHandle::WaitTimeoutError.new("no broker says how many partitions topic #{topic} has")
+              return TimeoutError.new("no broker says how many partitions topic #{topic} has")
             end
             @asking.delete(topic).value
           end
 
           def ask(topic, producer)
             count = producer.partition_count(topic)
-            count.positive? ? count : Rdkafka::RdkafkaError.new(MISSING) # the gem does not raise it
+            count.positive? ? count : ProduceError.of(MISSING, topic)
           rescue StandardError => error
             error
           end

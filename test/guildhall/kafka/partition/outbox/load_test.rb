@@ -10,11 +10,11 @@ class KafkaOutboxLoadTest < GuildhallTest
   # Of a broker: answers each wait with what is next, an error or nil; at last it has arrived.
   class Handle
     def initialize(*answers) = @answers = answers
-    def wait(**) = @answers.shift&.then { |error| raise error }
+    def await(*) = @answers.shift&.then { |error| raise error }
   end
 
-  LATE = Rdkafka::AbstractHandle::WaitTimeoutError.new("late")
-  LOST = Rdkafka::RdkafkaError.new(-192)
+  LATE = Guildhall::TimeoutError.new("late")
+  LOST = Guildhall::Kafka::ProduceError.new(-192, "other")
 
   # Answers each message with the next of its handles.
   class Client
@@ -29,16 +29,14 @@ class KafkaOutboxLoadTest < GuildhallTest
       @count = count
     end
 
-    def client = self
-
     def partition_count(topic)
       @asked << topic
       @count.call
     end
 
-    def produce(payload:, partition: nil, **)
-      @sent << [payload, partition].compact
-      @handles[payload]&.shift || Handle.new
+    def start(message)
+      @sent << message.values_at(:payload, :partition).compact
+      @handles[message[:payload]]&.shift || Handle.new
     end
   end
 

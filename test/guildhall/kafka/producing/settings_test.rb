@@ -4,7 +4,7 @@ require "test_helper"
 require "guildhall/kafka"
 require "guildhall/kafka/testing"
 
-class KafkaProducerDefaultsTest < GuildhallTest
+class KafkaProducingSettingsTest < GuildhallTest
   # What the Java client's Utils.murmur2 makes of keys, from its own tests.
   MURMUR2 = {"21" => -973_932_308, "foobar" => -790_332_482, "a-little-bit-long-string" => -985_981_536,
              "a-little-bit-longer-string" => -1_486_304_829, "lkjh234lh9fiuh90y23oiuhsafujhadof229phr9h19h89h8" => -58_897_971,
@@ -15,7 +15,7 @@ class KafkaProducerDefaultsTest < GuildhallTest
     config = Guildhall::Kafka::Config.new
     config.kafka = {"bootstrap.servers": "localhost:1"}
     config.producer = own
-    Guildhall::Kafka::Producing::Producer.settings(config)
+    Guildhall::Kafka::Producing::Settings.of(config)
   end
 
   def test_safe_unless_the_application_says_otherwise
@@ -40,9 +40,11 @@ class KafkaProducerDefaultsTest < GuildhallTest
   def test_the_same_key_goes_where_the_java_client_sends_it
     Guildhall::Kafka::Testing::EmbeddedBroker.start do |broker|
       broker.create_topic("t", partitions: PARTITIONS)
-      producer = Rdkafka::Config.new(settings.merge("bootstrap.servers": broker.bootstrap_servers)).producer
-      found = MURMUR2.keys.to_h { |key| [key, producer.produce(topic: "t", key:, payload: "x").wait(max_wait_timeout_ms: 30_000).partition] }
-      assert_equal(MURMUR2.transform_values { |hash| (hash & 0x7fffffff) % PARTITIONS }, found)
+      producer = Guildhall::Kafka::Producer.new(settings.merge("bootstrap.servers": broker.bootstrap_servers))
+      %i[key partition_key].each do |name|
+        found = MURMUR2.keys.to_h { |key| [key, producer.produce_sync(topic: "t", payload: "x", name => key).partition] }
+        assert_equal(MURMUR2.transform_values { |hash| (hash & 0x7fffffff) % PARTITIONS }, found, name)
+      end
     ensure
       producer&.close
     end
