@@ -16,8 +16,7 @@ Scenario.run do
   eventually_complete("the first messages")
   partition = Guildhall::Kafka.application.partitions.find { |one| one.number == 1 }
   eventually("at rest") { partition.inspect.include?("waiting, 0 batches") }
-  shut_queue(partition)
-  partition.queue.define_singleton_method(:allow) { |*| nil }
+  shut_queue(partition).define_singleton_method(:allow) { |*| nil }
   produce_to(name, 2, 10)
   eventually_complete("cured")
   check(Guildhall::Kafka.application.partitions.none? { |one| one.equal?(partition) }, "the partition is still the one that stood still")

@@ -17,8 +17,7 @@ FREEZING = <<~'RUBY'
     def consume
       messages.each_slice(5) do |slice|
         transaction do
-          slice.each { |message| produce_async(topic: TARGET, partition:, payload: message.offset.to_s) }
-          producer.client.flush(5_000) # so that a broker has it
+          slice.map { |message| produce_async(topic: TARGET, partition:, payload: message.offset.to_s) }.each(&:wait) # a broker has it
           $stdout.syswrite("open\n")
           sleep(REST.shift || (rand * 0.02))
           mark_as_consumed(slice.last)

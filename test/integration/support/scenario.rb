@@ -109,8 +109,9 @@ class Scenario
   end
 
   # The reader takes nothing more from it, and nobody has said so.
+  # @return [Guildhall::Kafka::Reading::PartitionQueue]
   def shut_queue(partition)
-    partition.instance_variable_get(:@backlog).instance_variable_get(:@queue).allow(0, 1)
+    partition.instance_variable_get(:@backlog).instance_variable_get(:@queue).tap { |queue| queue.allow(0, 1) }
   end
 
   # So many messages to each partition, which the account expects to be handled.
