@@ -6,7 +6,7 @@ require "test_helper"
 require "guildhall/kafka/metrics/dashboards"
 require "guildhall/cli"
 
-# What is committed is what the list of metrics makes: `guildhall metrics --format grafana > docs/dashboards/grafana.json`.
+# What is committed is what the list of metrics makes: bin/rake metrics.
 class DashboardsTest < GuildhallTest
   ROOT = File.expand_path("../../../..", __dir__)
 
@@ -35,7 +35,7 @@ class DashboardsTest < GuildhallTest
   private
 
   def assert_committed(system)
-    assert_equal printed(system), File.read(File.join(ROOT, "docs/dashboards/#{system}.json")), "guildhall metrics --format #{system}"
+    assert_equal printed(system), File.read(File.join(ROOT, "docs/dashboards/#{system}.json")), "run bin/rake metrics"
   end
 
   def printed(format)
