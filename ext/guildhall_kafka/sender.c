@@ -1,5 +1,5 @@
 /* Guildhall::Kafka::Producing::Sender: hands messages over to librdkafka and takes its delivery reports, many at a time and without a
- * call of Ruby for each. Guildhall::Kafka::Producing::Deliveries: the messages of one call, and what has become of each. */
+ * call of Ruby for each. Its Deliveries: the messages of one call, and what has become of each. */
 #include "sender.h"
 #include <guildhall/platform.h>
 #include <ruby/thread.h>
@@ -74,7 +74,7 @@ struct deliveries {
     news *news;
     atomic_size_t holders; /* Ruby's object, and each message that is on its way */
     atomic_size_t pending; /* messages */
-    size_t count;  /* messages that were handed over */
+    size_t taken;  /* messages that librdkafka has: the first ones */
     bool awaited;  /* somebody waits for them, and tells of those that fail */
     size_t size;
     delivery each[];
@@ -106,9 +106,10 @@ static ID id_topic, id_payload, id_key, id_partition, id_timestamp, id_headers, 
 
 /* ---- News ---- */
 
-static news *kafka_news_new(void)
+static news *kafka_sender_news_new(void)
 {
-    news *news = ruby_xcalloc(1, sizeof(*news));
+    news *news = calloc(1, sizeof(*news)); /* freed without the GVL */
+    if (!news) rb_memerror();
     pthread_mutex_init(&news->mutex, NULL);
     guildhall_condition_init(&news->changed);
     atomic_init(&news->holders, 1);
@@ -116,7 +117,7 @@ static news *kafka_news_new(void)
     return news;
 }
 
-static void kafka_news_release(news *news)
+static void kafka_sender_news_release(news *news)
 {
     if (atomic_fetch_sub(&news->holders, 1) != 1) return;
     pthread_cond_destroy(&news->changed);
@@ -124,7 +125,7 @@ static void kafka_news_release(news *news)
     free(news);
 }
 
-static void kafka_news_tell(news *news)
+static void kafka_sender_news_tell(news *news)
 {
     pthread_mutex_lock(&news->mutex);
     if (news->waiting) pthread_cond_broadcast(&news->changed);
@@ -133,34 +134,34 @@ static void kafka_news_tell(news *news)
 
 /* ---- Deliveries ---- */
 
-static void kafka_deliveries_release(deliveries *deliveries)
+static void kafka_sender_deliveries_release(deliveries *deliveries)
 {
     if (atomic_fetch_sub(&deliveries->holders, 1) != 1) return;
-    kafka_news_release(deliveries->news);
+    kafka_sender_news_release(deliveries->news);
     free(deliveries);
 }
 
-static void kafka_deliveries_free(void *pointer) { if (pointer) kafka_deliveries_release(pointer); }
+static void kafka_sender_deliveries_free(void *pointer) { if (pointer) kafka_sender_deliveries_release(pointer); }
 
-static size_t kafka_deliveries_memory(const void *pointer)
+static size_t kafka_sender_deliveries_memory(const void *pointer)
 {
     const deliveries *deliveries = pointer;
     return deliveries ? sizeof(*deliveries) + deliveries->size * sizeof(delivery) : 0;
 }
 
 static const rb_data_type_t deliveries_type = {
-    .wrap_struct_name = "Guildhall::Kafka::Producing::Deliveries",
-    .function = {.dfree = kafka_deliveries_free, .dsize = kafka_deliveries_memory},
+    .wrap_struct_name = "Guildhall::Kafka::Producing::Sender::Deliveries",
+    .function = {.dfree = kafka_sender_deliveries_free, .dsize = kafka_sender_deliveries_memory},
     .flags = RUBY_TYPED_FREE_IMMEDIATELY
 };
 
-static deliveries *kafka_deliveries_of(VALUE self) { return rb_check_typeddata(self, &deliveries_type); }
+static deliveries *kafka_sender_deliveries_of(VALUE self) { return rb_check_typeddata(self, &deliveries_type); }
 
-static VALUE kafka_deliveries_new(VALUE class, news *news, size_t size, bool awaited)
+static VALUE kafka_sender_deliveries_new(VALUE class, news *news, size_t size, bool awaited)
 {
     VALUE self = TypedData_Wrap_Struct(class, &deliveries_type, NULL);
     deliveries *deliveries = calloc(1, sizeof(*deliveries) + size * sizeof(delivery));
-    if (!deliveries) rb_raise(rb_eNoMemError, "no memory for %zu messages", size);
+    if (!deliveries) rb_memerror();
     atomic_init(&deliveries->holders, 1);
     atomic_init(&deliveries->pending, 0);
     atomic_fetch_add(&news->holders, 1);
@@ -171,28 +172,28 @@ static VALUE kafka_deliveries_new(VALUE class, news *news, size_t size, bool awa
     return self;
 }
 
-static const delivery *kafka_deliveries_at(VALUE self, VALUE index)
+static const delivery *kafka_sender_deliveries_at(VALUE self, VALUE index)
 {
-    const deliveries *deliveries = kafka_deliveries_of(self);
+    const deliveries *deliveries = kafka_sender_deliveries_of(self);
     size_t at = NUM2SIZET(index);
-    if (at >= deliveries->count) rb_raise(rb_eIndexError, "message %zu was not handed over", at);
+    if (at >= deliveries->taken) rb_raise(rb_eIndexError, "message %zu was not handed over", at);
     return &deliveries->each[at];
 }
 
 /* @return [Integer] how many of the messages librdkafka has taken: the first ones */
-static VALUE kafka_deliveries_taken(VALUE self) { return SIZET2NUM(kafka_deliveries_of(self)->count); }
+static VALUE kafka_sender_deliveries_taken(VALUE self) { return SIZET2NUM(kafka_sender_deliveries_of(self)->taken); }
 
 /* @return [Integer] messages that are on their way */
-static VALUE kafka_deliveries_pending(VALUE self) { return SIZET2NUM(atomic_load(&kafka_deliveries_of(self)->pending)); }
+static VALUE kafka_sender_deliveries_pending(VALUE self) { return SIZET2NUM(atomic_load(&kafka_sender_deliveries_of(self)->pending)); }
 
 /* @return [Boolean] whether this message is on its way */
-static VALUE kafka_deliveries_is_pending(VALUE self, VALUE index) { return atomic_load(&kafka_deliveries_at(self, index)->done) ? Qfalse : Qtrue; }
+static VALUE kafka_sender_deliveries_is_pending(VALUE self, VALUE index) { return atomic_load(&kafka_sender_deliveries_at(self, index)->done) ? Qfalse : Qtrue; }
 
 /* @return [Array(Integer, Integer, Integer), nil] librdkafka's code (0: delivered), the partition and the offset (-1: unknown);
  *   nil: it is on its way */
-static VALUE kafka_deliveries_outcome(VALUE self, VALUE index)
+static VALUE kafka_sender_deliveries_outcome(VALUE self, VALUE index)
 {
-    const delivery *delivery = kafka_deliveries_at(self, index);
+    const delivery *delivery = kafka_sender_deliveries_at(self, index);
     if (!atomic_load(&delivery->done)) return Qnil;
     return rb_ary_new_from_args(3, INT2NUM(delivery->error), INT2NUM(delivery->partition), LL2NUM(delivery->offset));
 }
@@ -204,26 +205,26 @@ typedef struct {
     bool interrupted;
 } patience;
 
-static bool kafka_deliveries_settled(const patience *patience)
+static bool kafka_sender_deliveries_settled(const patience *patience)
 {
     return patience->one ? atomic_load(&patience->one->done) : atomic_load(&patience->deliveries->pending) == 0;
 }
 
-static void *kafka_deliveries_wait_without_gvl(void *argument)
+static void *kafka_sender_deliveries_wait_without_gvl(void *argument)
 {
     patience *patience = argument;
     news *news = patience->deliveries->news;
     int late = 0;
     pthread_mutex_lock(&news->mutex);
     news->waiting++;
-    while (!kafka_deliveries_settled(patience) && !patience->interrupted && !late)
+    while (!kafka_sender_deliveries_settled(patience) && !patience->interrupted && !late)
         late = guildhall_condition_wait(&news->changed, &news->mutex, patience->deadline);
     news->waiting--;
     pthread_mutex_unlock(&news->mutex);
     return NULL;
 }
 
-static void kafka_deliveries_interrupt(void *argument)
+static void kafka_sender_deliveries_interrupt(void *argument)
 {
     patience *patience = argument;
     news *news = patience->deliveries->news;
@@ -237,15 +238,15 @@ static void kafka_deliveries_interrupt(void *argument)
  * @param index [Integer, nil] nil: all
  * @param seconds [Float]
  * @return [Boolean] false: the time is over, or this process was forked from the one that produced them */
-static VALUE kafka_deliveries_wait(VALUE self, VALUE index, VALUE seconds)
+static VALUE kafka_sender_deliveries_wait(VALUE self, VALUE index, VALUE seconds)
 {
-    patience patience = {.deliveries = kafka_deliveries_of(self), .one = NIL_P(index) ? NULL : kafka_deliveries_at(self, index)};
+    patience patience = {.deliveries = kafka_sender_deliveries_of(self), .one = NIL_P(index) ? NULL : kafka_sender_deliveries_at(self, index)};
     double limit = NUM2DBL(seconds);
     patience.deadline = guildhall_now() + (int64_t)((limit > 1e9 ? 1e9 : limit) * GUILDHALL_NS_PER_S);
-    while (!kafka_deliveries_settled(&patience)) {
+    while (!kafka_sender_deliveries_settled(&patience)) {
         if (patience.deliveries->news->pid != getpid() || guildhall_now() >= patience.deadline) return Qfalse;
         patience.interrupted = false;
-        rb_thread_call_without_gvl(kafka_deliveries_wait_without_gvl, &patience, kafka_deliveries_interrupt, &patience);
+        rb_thread_call_without_gvl(kafka_sender_deliveries_wait_without_gvl, &patience, kafka_sender_deliveries_interrupt, &patience);
         rb_thread_check_ints();
     }
     RB_GC_GUARD(self);
@@ -269,7 +270,7 @@ static void kafka_sender_free(void *pointer)
 {
     sender *sender = pointer;
     kafka_sender_drop_undelivered(sender);
-    if (sender->news) kafka_news_release(sender->news);
+    if (sender->news) kafka_sender_news_release(sender->news);
     ruby_xfree(sender);
 }
 
@@ -308,7 +309,7 @@ static VALUE kafka_sender_initialize(VALUE self, VALUE producer, VALUE addresses
     for (long index = 0; index < RARRAY_LEN(addresses); index++) {
         ((void **)&library)[index] = (void *)NUM2ULL(rb_ary_entry(addresses, index));
     }
-    sender->news = kafka_news_new();
+    sender->news = kafka_sender_news_new();
     sender->library = library;
     sender->producer = (void *)NUM2ULL(producer);
     sender->queue = library.queue_get_main(sender->producer);
@@ -317,82 +318,7 @@ static VALUE kafka_sender_initialize(VALUE self, VALUE producer, VALUE addresses
 
 /* ---- Handing over ---- */
 
-typedef struct {
-    argument fixed[7];
-    argument *arguments; /* `fixed`, or memory for more */
-    size_t count, capacity;
-} message;
-
-static argument *kafka_message_argument(message *message, VALUE *memory, int type)
-{
-    if (message->count == message->capacity) {
-        size_t capacity = message->capacity * 2;
-        VALUE larger = rb_str_buf_new((long)(capacity * sizeof(argument))); /* collected, whatever raises meanwhile */
-        memcpy(RSTRING_PTR(larger), message->arguments, message->count * sizeof(argument));
-        message->arguments = (argument *)RSTRING_PTR(larger);
-        message->capacity = capacity;
-        *memory = larger;
-    }
-    argument *made = &message->arguments[message->count++];
-    made->type = type;
-    return made;
-}
-
-static void kafka_message_bytes(message *message, int type, VALUE bytes)
-{
-    argument *made = kafka_message_argument(message, NULL, type);
-    made->as.memory.bytes = NIL_P(bytes) ? NULL : RSTRING_PTR(bytes);
-    made->as.memory.size = NIL_P(bytes) ? 0 : (size_t)RSTRING_LEN(bytes);
-}
-
-typedef struct {
-    message *message;
-    VALUE memory;
-    VALUE kept; /* Strings that were made here */
-    VALUE self, hash;
-} header_walk;
-
-static VALUE kafka_sender_refuse(VALUE self, VALUE hash)
-{
-    rb_funcall(self, id_refuse, 1, hash);
-    rb_raise(ArgumentError, "this message cannot be produced");
-}
-
-static VALUE kafka_header_text(header_walk *walk, VALUE value)
-{
-    if (SYMBOL_P(value)) value = rb_sym2str(value);
-    if (!RB_TYPE_P(value, T_STRING)) {
-        value = rb_obj_as_string(value);
-        if (NIL_P(walk->kept)) walk->kept = rb_ary_new();
-        rb_ary_push(walk->kept, value);
-    }
-    return value;
-}
-
-static void kafka_header_add(header_walk *walk, VALUE name, VALUE value)
-{
-    name = kafka_header_text(walk, name);
-    if (memchr(RSTRING_PTR(name), 0, (size_t)RSTRING_LEN(name))) kafka_sender_refuse(walk->self, walk->hash);
-    if (!NIL_P(value)) value = kafka_header_text(walk, value);
-    const char *name_text = StringValueCStr(name);
-    argument *made = kafka_message_argument(walk->message, &walk->memory, HEADER);
-    made->as.header.name = name_text;
-    made->as.header.bytes = NIL_P(value) ? NULL : RSTRING_PTR(value);
-    made->as.header.size = NIL_P(value) ? 0 : RSTRING_LEN(value);
-}
-
-static int kafka_header_of(VALUE name, VALUE value, VALUE argument)
-{
-    header_walk *walk = (header_walk *)argument;
-    if (!RB_TYPE_P(value, T_ARRAY)) {
-        kafka_header_add(walk, name, value);
-        return ST_CONTINUE;
-    }
-    for (long index = 0; index < RARRAY_LEN(value); index++) kafka_header_add(walk, name, RARRAY_AREF(value, index));
-    return ST_CONTINUE;
-}
-
-static VALUE kafka_message_field(VALUE hash, ID name, size_t *found)
+static VALUE kafka_sender_message_field(VALUE hash, ID name, size_t *found)
 {
     VALUE value = rb_hash_lookup2(hash, ID2SYM(name), Qundef);
     if (value == Qundef) return Qnil;
@@ -400,8 +326,10 @@ static VALUE kafka_message_field(VALUE hash, ID name, size_t *found)
     return value;
 }
 
+static VALUE kafka_sender_name(VALUE name) { return SYMBOL_P(name) ? rb_sym2str(name) : name; }
+
 /* As brokers allow it; without NUL. */
-static bool kafka_topic_name(VALUE topic)
+static bool kafka_sender_topic_allowed(VALUE topic)
 {
     if (!RB_TYPE_P(topic, T_STRING) || RSTRING_LEN(topic) < 1 || RSTRING_LEN(topic) > 249) return false;
     for (const char *at = RSTRING_PTR(topic), *end = at + RSTRING_LEN(topic); at < end; at++) {
@@ -411,9 +339,55 @@ static bool kafka_topic_name(VALUE topic)
     return true;
 }
 
-static bool kafka_bytes_or_nil(VALUE value) { return NIL_P(value) || RB_TYPE_P(value, T_STRING); }
+static bool kafka_sender_bytes_or_nil(VALUE value) { return NIL_P(value) || RB_TYPE_P(value, T_STRING); }
 
-static int64_t kafka_milliseconds(VALUE timestamp)
+static int kafka_sender_look_at_name(VALUE name, VALUE value, VALUE allowed)
+{
+    name = kafka_sender_name(name);
+    if (RB_TYPE_P(name, T_STRING) && !memchr(RSTRING_PTR(name), 0, (size_t)RSTRING_LEN(name))) return ST_CONTINUE;
+    *(bool *)allowed = false;
+    return ST_STOP;
+}
+
+/* Strings and Symbols without NUL. */
+static bool kafka_sender_headers_allowed(VALUE headers)
+{
+    bool allowed = true;
+    if (NIL_P(headers)) return true;
+    if (!RB_TYPE_P(headers, T_HASH)) return false;
+    rb_hash_foreach(headers, kafka_sender_look_at_name, (VALUE)&allowed);
+    return allowed;
+}
+
+/* What a message's Hash has. */
+typedef struct {
+    VALUE topic, payload, key, partition, timestamp, headers;
+} fields;
+
+static void kafka_sender_refuse(VALUE self, VALUE hash)
+{
+    rb_funcall(self, id_refuse, 1, hash);
+    rb_raise(ArgumentError, "this message cannot be produced");
+}
+
+static fields kafka_sender_message_fields(VALUE self, VALUE hash)
+{
+    size_t found = 0;
+    if (!RB_TYPE_P(hash, T_HASH)) kafka_sender_refuse(self, hash);
+    fields fields = {
+        .topic = kafka_sender_name(kafka_sender_message_field(hash, id_topic, &found)), .payload = kafka_sender_message_field(hash, id_payload, &found),
+        .key = kafka_sender_message_field(hash, id_key, &found), .partition = kafka_sender_message_field(hash, id_partition, &found),
+        .timestamp = kafka_sender_message_field(hash, id_timestamp, &found), .headers = kafka_sender_message_field(hash, id_headers, &found)
+    };
+    if (found != RHASH_SIZE(hash) || !kafka_sender_topic_allowed(fields.topic) || !kafka_sender_bytes_or_nil(fields.payload) ||
+        !kafka_sender_bytes_or_nil(fields.key) || !(NIL_P(fields.partition) || FIXNUM_P(fields.partition)) ||
+        !kafka_sender_headers_allowed(fields.headers) ||
+        !(NIL_P(fields.timestamp) || FIXNUM_P(fields.timestamp) || rb_obj_is_kind_of(fields.timestamp, rb_cTime)))
+        kafka_sender_refuse(self, hash);
+    return fields;
+}
+
+static int64_t kafka_sender_milliseconds(VALUE timestamp)
 {
     if (NIL_P(timestamp)) return 0; /* librdkafka takes the time of now */
     if (FIXNUM_P(timestamp)) return FIX2LONG(timestamp);
@@ -421,71 +395,118 @@ static int64_t kafka_milliseconds(VALUE timestamp)
     return (int64_t)time.tv_sec * 1000 + time.tv_nsec / 1000000;
 }
 
-/* All that may raise comes before the message counts as being on its way.
+static void kafka_sender_header_add(VALUE texts, VALUE name, VALUE value)
+{
+    name = kafka_sender_name(name);
+    StringValueCStr(name); /* has a NUL behind it from now on */
+    rb_ary_push(texts, name);
+    rb_ary_push(texts, NIL_P(value) ? Qnil : rb_obj_as_string(value)); /* may run a to_s of the user's */
+}
+
+static int kafka_sender_header_of(VALUE name, VALUE value, VALUE texts)
+{
+    if (!RB_TYPE_P(value, T_ARRAY)) {
+        kafka_sender_header_add(texts, name, value);
+        return ST_CONTINUE;
+    }
+    for (long index = 0; index < RARRAY_LEN(value); index++) kafka_sender_header_add(texts, name, RARRAY_AREF(value, index));
+    return ST_CONTINUE;
+}
+
+static argument kafka_sender_bytes(int type, VALUE bytes)
+{
+    argument made = {.type = type};
+    if (NIL_P(bytes)) return made;
+    made.as.memory.bytes = RSTRING_PTR(bytes);
+    made.as.memory.size = (size_t)RSTRING_LEN(bytes);
+    return made;
+}
+
+static argument kafka_sender_header(VALUE name, VALUE value)
+{
+    argument made = {.type = HEADER};
+    made.as.header.name = RSTRING_PTR(name);
+    if (NIL_P(value)) return made;
+    made.as.header.bytes = RSTRING_PTR(value);
+    made.as.header.size = RSTRING_LEN(value);
+    return made;
+}
+
+#define FIELDS 7
+#define ON_STACK (FIELDS + 8)
+
+/* First all that may call Ruby, allocate or raise. Then the pointers, which a collection would move: from there on to librdkafka's copies
+ * nothing of that kind happens, nor can another thread close the producer.
  * @return librdkafka's code */
 static int kafka_sender_send(sender *sender, VALUE self, VALUE hash, deliveries *deliveries)
 {
-    if (!RB_TYPE_P(hash, T_HASH)) kafka_sender_refuse(self, hash);
-    size_t found = 0;
-    VALUE topic = kafka_message_field(hash, id_topic, &found), payload = kafka_message_field(hash, id_payload, &found);
-    VALUE key = kafka_message_field(hash, id_key, &found), partition = kafka_message_field(hash, id_partition, &found);
-    VALUE timestamp = kafka_message_field(hash, id_timestamp, &found), headers = kafka_message_field(hash, id_headers, &found);
-    if (SYMBOL_P(topic)) topic = rb_sym2str(topic);
-    if (found != RHASH_SIZE(hash) || !kafka_topic_name(topic) || !kafka_bytes_or_nil(payload) || !kafka_bytes_or_nil(key) ||
-        !(NIL_P(partition) || FIXNUM_P(partition)) || !(NIL_P(headers) || RB_TYPE_P(headers, T_HASH)) ||
-        !(NIL_P(timestamp) || FIXNUM_P(timestamp) || rb_obj_is_kind_of(timestamp, rb_cTime)))
-        kafka_sender_refuse(self, hash);
-    const char *topic_text = StringValueCStr(topic);
-    delivery *delivery = &deliveries->each[deliveries->count];
-    message message = {.arguments = message.fixed, .capacity = sizeof(message.fixed) / sizeof(argument)};
-    header_walk walk = {.message = &message, .memory = Qnil, .kept = Qnil, .self = self, .hash = hash};
-    kafka_message_argument(&message, NULL, TOPIC)->as.text = topic_text;
-    kafka_message_argument(&message, NULL, PARTITION)->as.partition = NIL_P(partition) ? -1 : NUM2INT(partition);
-    kafka_message_argument(&message, NULL, FLAGS)->as.flags = COPY;
-    kafka_message_argument(&message, NULL, OPAQUE)->as.pointer = delivery;
-    kafka_message_argument(&message, NULL, TIMESTAMP)->as.timestamp = kafka_milliseconds(timestamp);
-    kafka_message_bytes(&message, VALUE_BYTES, payload);
-    kafka_message_bytes(&message, KEY, key);
-    if (!NIL_P(headers)) rb_hash_foreach(headers, kafka_header_of, (VALUE)&walk);
+    fields fields = kafka_sender_message_fields(self, hash);
+    VALUE texts = Qnil, memory = Qnil; /* names and values of headers, by turns */
+    if (!NIL_P(fields.headers) && RHASH_SIZE(fields.headers) > 0)
+        rb_hash_foreach(fields.headers, kafka_sender_header_of, texts = rb_ary_new_capa(2 * (long)RHASH_SIZE(fields.headers)));
+    StringValueCStr(fields.topic);
+    int64_t timestamp = kafka_sender_milliseconds(fields.timestamp);
+    int32_t partition = NIL_P(fields.partition) ? -1 : NUM2INT(fields.partition);
+    size_t count = FIELDS + (NIL_P(texts) ? 0 : (size_t)RARRAY_LEN(texts) / 2);
+    argument on_stack[ON_STACK], *arguments = on_stack;
+    if (count > ON_STACK) {
+        memory = rb_str_buf_new((long)(count * sizeof(argument))); /* collected, whatever raises */
+        arguments = (argument *)RSTRING_PTR(memory);
+    }
+    if (!sender->producer) return FATAL; /* closed meanwhile */
+
+    delivery *delivery = &deliveries->each[deliveries->taken];
     *delivery = (__typeof__(*delivery)){.of = deliveries, .offset = -1, .partition = -1};
+    arguments[0] = (argument){.type = TOPIC, .as.text = RSTRING_PTR(fields.topic)};
+    arguments[1] = (argument){.type = PARTITION, .as.partition = partition};
+    arguments[2] = (argument){.type = FLAGS, .as.flags = COPY};
+    arguments[3] = (argument){.type = OPAQUE, .as.pointer = delivery};
+    arguments[4] = (argument){.type = TIMESTAMP, .as.timestamp = timestamp};
+    arguments[5] = kafka_sender_bytes(VALUE_BYTES, fields.payload);
+    arguments[6] = kafka_sender_bytes(KEY, fields.key);
+    for (size_t index = FIELDS; index < count; index++) {
+        long at = 2 * (long)(index - FIELDS);
+        arguments[index] = kafka_sender_header(RARRAY_AREF(texts, at), RARRAY_AREF(texts, at + 1));
+    }
     atomic_fetch_add(&deliveries->holders, 1);
     atomic_fetch_add(&deliveries->pending, 1);
-    void *error = sender->library.produceva(sender->producer, message.arguments, message.count);
+    void *error = sender->library.produceva(sender->producer, arguments, count);
     int code = 0;
     if (error) {
         code = sender->library.error_is_fatal(error) ? FATAL : sender->library.error_code(error);
         sender->library.error_destroy(error);
         atomic_fetch_sub(&deliveries->pending, 1);
-        kafka_deliveries_release(deliveries);
+        kafka_sender_deliveries_release(deliveries);
     }
-    RB_GC_GUARD(walk.memory);
-    RB_GC_GUARD(walk.kept);
-    RB_GC_GUARD(topic);
-    RB_GC_GUARD(payload);
-    RB_GC_GUARD(key);
+    RB_GC_GUARD(memory);
+    RB_GC_GUARD(texts);
+    RB_GC_GUARD(fields.topic);
+    RB_GC_GUARD(hash);
     return code;
 }
 
 /* Does not wait for a broker. Any thread of the main Ractor.
- * @param messages [Array<Hash{Symbol=>Object}>] topic (String, Symbol), payload, key (String, nil), partition, timestamp
- *   (Integer, nil; milliseconds), headers (Hash, nil)
- * @param deliveries [Deliveries, nil] of an earlier call with the same messages, whose rest comes now; nil: the first call
+ * @param messages [Array<Hash{Symbol=>Object}>] topic (String, Symbol), payload, key (String, nil), partition (Integer, nil), timestamp
+ *   (Integer, nil; milliseconds, Time), headers (Hash, nil)
+ * @param made [Deliveries, nil] of an earlier call with the same messages, whose rest comes now; nil: the first call
  * @param awaited [Boolean] whether the caller tells of messages that fail, and {#poll} does not
- * @return [Array(Deliveries, Integer)] librdkafka's code: 0: all were taken; otherwise why the next one was not
- * @raise [Guildhall::ArgumentError] for a message that is none; those before it are on their way */
+ * @return [Array(Deliveries, Integer)] librdkafka's code: 0: all were taken; otherwise why the next one was not. _FATAL also where
+ *   this producer was closed meanwhile, or the rest is that of another one
+ * @raise [Guildhall::ArgumentError] for a message that is none: nothing was taken */
 static VALUE kafka_sender_hand_over(VALUE self, VALUE messages, VALUE made, VALUE awaited)
 {
     sender *sender = kafka_sender_check_open(self);
     Check_Type(messages, T_ARRAY);
     if (NIL_P(made)) {
+        for (long index = 0; index < RARRAY_LEN(messages); index++) kafka_sender_message_fields(self, RARRAY_AREF(messages, index));
         VALUE class = rb_const_get(rb_class_of(self), rb_intern("Deliveries"));
-        made = kafka_deliveries_new(class, sender->news, (size_t)RARRAY_LEN(messages), RTEST(awaited));
+        made = kafka_sender_deliveries_new(class, sender->news, (size_t)RARRAY_LEN(messages), RTEST(awaited));
     }
-    deliveries *deliveries = kafka_deliveries_of(made);
-    int code = 0;
-    while (code == 0 && deliveries->count < deliveries->size && deliveries->count < (size_t)RARRAY_LEN(messages)) {
-        code = kafka_sender_send(sender, self, RARRAY_AREF(messages, (long)deliveries->count), deliveries);
-        if (code == 0) deliveries->count++;
+    deliveries *deliveries = kafka_sender_deliveries_of(made);
+    int code = deliveries->news == sender->news ? 0 : FATAL;
+    while (code == 0 && deliveries->taken < deliveries->size && deliveries->taken < (size_t)RARRAY_LEN(messages)) {
+        code = kafka_sender_send(sender, self, RARRAY_AREF(messages, (long)deliveries->taken), deliveries);
+        if (code == 0) deliveries->taken++;
     }
     return rb_assoc_new(made, INT2NUM(code));
 }
@@ -517,7 +538,7 @@ static void kafka_sender_take_report(sender *sender, const guildhall_kafka_messa
     delivery->offset = report->error ? -1 : report->offset;
     atomic_store(&delivery->done, true);
     atomic_fetch_sub(&deliveries->pending, 1);
-    kafka_deliveries_release(deliveries);
+    kafka_sender_deliveries_release(deliveries);
 }
 
 static void kafka_sender_take_reports(sender *sender, void *event)
@@ -526,7 +547,7 @@ static void kafka_sender_take_reports(sender *sender, void *event)
     while ((count = sender->library.event_message_array(event, sender->reports, REPORTS)) > 0) {
         for (size_t index = 0; index < count; index++) kafka_sender_take_report(sender, sender->reports[index]);
     }
-    kafka_news_tell(sender->news);
+    kafka_sender_news_tell(sender->news);
 }
 
 static void *kafka_sender_poll_without_gvl(void *argument)
@@ -559,9 +580,9 @@ static void kafka_sender_interrupt(void *argument)
 
 /* ---- With the GVL ---- */
 
-static VALUE kafka_text_or_nil(const char *text) { return text ? rb_utf8_str_new_cstr(text) : Qnil; }
+static VALUE kafka_sender_text_or_nil(const char *text) { return text ? rb_utf8_str_new_cstr(text) : Qnil; }
 
-static VALUE kafka_event_told(const sender *sender)
+static VALUE kafka_sender_event_told(const sender *sender)
 {
     const functions *library = &sender->library;
     int level = 0;
@@ -569,14 +590,14 @@ static VALUE kafka_event_told(const sender *sender)
     switch (library->event_type(sender->event)) {
     case FAILURE:
         return rb_ary_new_from_args(3, ID2SYM(rb_intern("error")), INT2NUM(library->event_error(sender->event)),
-                                    kafka_text_or_nil(library->event_error_string(sender->event)));
+                                    kafka_sender_text_or_nil(library->event_error_string(sender->event)));
     case LOG:
         library->event_log(sender->event, &facility, &text, &level);
-        return rb_ary_new_from_args(4, ID2SYM(rb_intern("log")), INT2NUM(level), kafka_text_or_nil(facility), kafka_text_or_nil(text));
+        return rb_ary_new_from_args(4, ID2SYM(rb_intern("log")), INT2NUM(level), kafka_sender_text_or_nil(facility), kafka_sender_text_or_nil(text));
     case STATISTICS:
-        return rb_ary_new_from_args(2, ID2SYM(rb_intern("statistics")), kafka_text_or_nil(library->event_stats(sender->event)));
+        return rb_ary_new_from_args(2, ID2SYM(rb_intern("statistics")), kafka_sender_text_or_nil(library->event_stats(sender->event)));
     case TOKEN_REFRESH:
-        return rb_ary_new_from_args(2, ID2SYM(rb_intern("token")), kafka_text_or_nil(library->event_config_string(sender->event)));
+        return rb_ary_new_from_args(2, ID2SYM(rb_intern("token")), kafka_sender_text_or_nil(library->event_config_string(sender->event)));
     default:
         return Qnil;
     }
@@ -587,17 +608,17 @@ static VALUE kafka_sender_poll_and_tell(VALUE self)
     sender *sender = kafka_sender_of(self);
     VALUE told = rb_ary_new();
     if (!sender->event && !sender->undelivered) {
-        atomic_store(&sender->interrupted, false);
         rb_thread_check_ints();
         rb_nogvl(kafka_sender_poll_without_gvl, sender, kafka_sender_interrupt, sender, RB_NOGVL_INTR_FAIL);
+        atomic_store(&sender->interrupted, false); /* afterwards: a wake that came before ends this poll */
     }
     for (const undelivered *one = sender->undelivered; one; one = one->next) {
-        rb_ary_push(told, rb_ary_new_from_args(4, ID2SYM(rb_intern("undelivered")), INT2NUM(one->error), kafka_text_or_nil(one->topic),
+        rb_ary_push(told, rb_ary_new_from_args(4, ID2SYM(rb_intern("undelivered")), INT2NUM(one->error), kafka_sender_text_or_nil(one->topic),
                                                INT2NUM(one->partition)));
     }
     kafka_sender_drop_undelivered(sender);
     if (sender->event) {
-        VALUE event = kafka_event_told(sender);
+        VALUE event = kafka_sender_event_told(sender);
         if (!NIL_P(event)) rb_ary_push(told, event);
         sender->library.event_destroy(sender->event);
         sender->event = NULL;
@@ -669,9 +690,9 @@ void guildhall_init_kafka_sender(VALUE guildhall, VALUE kafka)
     rb_define_method(class, "wake", kafka_sender_wake, 0);
     rb_define_method(class, "close", kafka_sender_close, 0);
     rb_undef_alloc_func(many);
-    rb_define_method(many, "taken", kafka_deliveries_taken, 0);
-    rb_define_method(many, "pending", kafka_deliveries_pending, 0);
-    rb_define_method(many, "pending?", kafka_deliveries_is_pending, 1);
-    rb_define_method(many, "outcome", kafka_deliveries_outcome, 1);
-    rb_define_method(many, "wait", kafka_deliveries_wait, 2);
+    rb_define_method(many, "taken", kafka_sender_deliveries_taken, 0);
+    rb_define_method(many, "pending", kafka_sender_deliveries_pending, 0);
+    rb_define_method(many, "pending?", kafka_sender_deliveries_is_pending, 1);
+    rb_define_method(many, "outcome", kafka_sender_deliveries_outcome, 1);
+    rb_define_method(many, "wait", kafka_sender_deliveries_wait, 2);
 }

@@ -361,10 +361,7 @@ module Guildhall
 
       # In a thread of its own, so that an interruption of the waiting thread does not interrupt the stop.
       def stop_by(deadline)
-        if become(:stopping, :running) { @changing = Thread.current }
-          stop_running(deadline)
-          return @clean
-        end
+        return stop_running(deadline) if become(:stopping, :running) { @changing = Thread.current }
 
         become(:stopping, :starting) # {#start} notices it, and ends what it has begun
         return false unless wait_stopped(Clock.left(deadline))
@@ -373,6 +370,7 @@ module Guildhall
         @producers.close(deadline) && @clean
       end
 
+      # @return [Boolean] whether all of it was finished in time
       def stop_running(deadline)
         runtime = @runtime # once this one has stopped, a start makes another one
         runtime.announce("app.stopping", deadline, timeout: Clock.left(deadline))

@@ -8,7 +8,8 @@ module Guildhall
   module Kafka
     module Group
       # One consumer of librdkafka: a membership in a consumer group, or the client of a {Broker::Session}, which joins none. Any thread may
-      # store and commit offsets; only the thread that polls calls the other methods. What fails raises a Rdkafka::BaseError.
+      # store and commit offsets, and ask the brokers ({#committed}, {#resolve}, {#topic_names}); only the thread that polls calls the other
+      # methods. What fails raises a Rdkafka::BaseError.
       class Client
         extend Forwardable
 

@@ -131,7 +131,8 @@ module Guildhall
         def dispatch(handle)
           topics = @lock.synchronize { by_topic(@sent = next_offsets) }
           code = Broker::Librdkafka.with_list(topics) { |list| Broker::Librdkafka.rd_kafka_commit_queue(handle, list, @queue, nil, nil) }
-          @since = code.zero? ? Clock.now : nil
+          @since = Clock.now if code.zero?
+          send_again unless code.zero? || @sent_kind != :forced # nothing was sent
           code
         end
 
@@ -181,7 +182,7 @@ module Guildhall
           Broker::Librdkafka.rd_kafka_event_destroy(event) if event && !event.null?
         end
 
-        # With the next commit. Metadata is not sent again: another member may have the partition by then.
+        # With the next commit, forced offsets. Metadata is not sent again: another member may have the partition by then.
         def send_again = @lock.synchronize { @forced = @sent.merge(@forced) }
 
         # Lower offsets go first, and alone.

@@ -14,8 +14,8 @@ module Guildhall
     class Partition
       # Works on the batches of a partition, one after the other: looks at what of a batch is not done, has consumers called with it, and
       # finishes the batch, or leaves it for another attempt. In order one consumer gets all of it; with virtual partitions ({Virtual},
-      # {Keyed}) runners work on its parts side by side. {FailurePolicy} decides what follows a failure; this class carries it out, and is
-      # the only one that does.
+      # {Keyed}) runners work on its parts side by side. {FailurePolicy} decides what follows a failure: {Attempts} carries out what is
+      # a pause, this class the rest; of parked keys {KeyRetries} does.
       class Run
         def initialize(partition, consumers)
           @partition = partition
@@ -228,6 +228,7 @@ module Guildhall
             report_unmarked if decision.spent
             @attempts.rest(decision.failures)
             @partition.go_back(decision.offset)
+          when FailurePolicy::Narrow then nil # the next look takes fewer messages ({Attempts#narrow}), at once
           end
         end
 

@@ -19,7 +19,7 @@ module Guildhall
         ].freeze
         FIELDS = {topic: "at most 249 letters, digits, dots, underscores and hyphens", payload: "a String or nil", key: "a String or nil",
                   partition: "an Integer or nil", timestamp: "milliseconds, a Time or nil",
-                  headers: "a Hash of names without NUL, or nil"}.freeze
+                  headers: "a Hash, with Strings or Symbols without NUL for keys, or nil"}.freeze
         TOPIC = /\A[a-zA-Z0-9._-]{1,249}\z/
         private_constant :FUNCTIONS, :FIELDS, :TOPIC
 
@@ -44,10 +44,12 @@ module Guildhall
           when :payload, :key then value.nil? || value.is_a?(String)
           when :partition then value.nil? || value.is_a?(Integer)
           when :timestamp then value.nil? || value.is_a?(Integer) || value.is_a?(Time)
-          else value.nil? || (value.is_a?(Hash) && value.none? { |header, _| header.to_s.include?("\0") })
+          else value.nil? || (value.is_a?(Hash) && value.each_key.all? { |header| name?(header) })
           end
         end
-        private_class_method :allowed?
+
+        def self.name?(header) = (header.is_a?(String) || header.is_a?(Symbol)) && !header.to_s.b.include?("\0")
+        private_class_method :allowed?, :name?
 
         private
 

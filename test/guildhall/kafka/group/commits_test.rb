@@ -29,6 +29,13 @@ class KafkaCommitsTest < GuildhallTest
     end
   end
 
+  # Answers requests to commit with these codes first, without making them.
+  module Refusing
+    CODES = []
+    def rd_kafka_commit_queue(...) = CODES.shift || super
+  end
+  Guildhall::Kafka::Broker::Librdkafka.singleton_class.prepend(Refusing)
+
   # Remembers what is assigned.
   class Assignments
     attr_reader :pairs
@@ -178,5 +185,15 @@ class KafkaCommitsTest < GuildhallTest
     assert @client.commit(timeout: 30)
     assert_equal 1, committed
     refute @client.commit_overdue?(0)
+  end
+
+  # As with a client that librdkafka ends at that moment: the request is not made at all.
+  def test_a_lower_offset_whose_commit_cannot_be_sent_is_sent_with_the_next_one
+    @client.store("t", 0, 5)
+    assert @client.commit
+    Refusing::CODES << -172
+    @client.commit_to("t", 0, 2)
+    assert_empty Refusing::CODES
+    eventually { @client.commit_soon.nil? && @client.committed("t", 0).first == 2 }
   end
 end

@@ -75,8 +75,9 @@ class KafkaSenderTest < GuildhallTest
     [{topic: "t", key: 7}] => /key must be a String or nil, not an Integer/,
     [{topic: "t", partition: "0"}] => /partition must be an Integer or nil, not a String/,
     [{topic: "t", timestamp: 1.5}] => /timestamp must be milliseconds, a Time or nil, not a Float/,
-    [{topic: "t", headers: [1]}] => /headers must be a Hash of names without NUL, or nil, not an Array/,
-    [{topic: "t", headers: {"a\0" => "1"}}] => /headers must be a Hash of names without NUL, or nil, not a Hash/
+    [{topic: "t", headers: [1]}] => /headers must be a Hash, with .* without NUL for keys, or nil, not an Array/,
+    [{topic: "t", headers: {1 => "1"}}] => /headers must be a Hash, with .* without NUL for keys/,
+    [{topic: "t", headers: {"a\0" => "1"}}] => /headers must be a Hash, with .* without NUL for keys/
   }.freeze
 
   def test_what_is_no_message_is_refused_and_says_why
@@ -85,6 +86,45 @@ class KafkaSenderTest < GuildhallTest
       assert_match text, error.message
     end
     assert_equal 0, @client.queue_size
+  end
+
+  def test_of_many_messages_none_is_sent_where_one_is_none
+    assert_raises(Guildhall::ArgumentError) { @client.hand_over([{topic: "t", payload: "1"}, {topic: "t", payload: 2}], nil, false) }
+    assert_equal 0, @client.queue_size
+  end
+
+  # Short Strings lie where a compaction moves them; long ones may be changed.
+  def test_what_a_header_does_when_it_is_asked_for_its_text
+    text = +"short"
+    mean = Object.new
+    mean.define_singleton_method(:to_s) do
+      text.replace("changed by another header #{"x" * 1_000}")
+      GC.compact if GC.respond_to?(:compact)
+      "mean"
+    end
+    headers = {+"a1" => text, +"b2" => mean, **(1..40).to_h { |number| ["c#{number}", "v#{number}"] }}
+    hand_over({topic: "t", payload: +"p1", key: +"k1", partition: 0, headers:}).wait(nil, 20)
+    message = read(1).first
+    assert_equal %w[p1 k1], [message.payload, message.key]
+    assert_equal headers.to_h { |name, value| [name, value.equal?(mean) ? "mean" : value] }, message.headers
+  end
+
+  def test_a_client_that_is_closed_by_a_header
+    closing = Object.new
+    client = connect
+    closing.define_singleton_method(:to_s) { client.close(Guildhall::Clock.now + 5) && "closed" }
+    deliveries, code = client.hand_over([{topic: "t", payload: "1", partition: 0}, {topic: "t", headers: {"a" => closing}}], nil, false)
+    assert_equal [1, -150], [deliveries.taken, code]
+    assert deliveries.wait(nil, 20)
+  end
+
+  def test_the_rest_is_not_taken_by_another_client
+    messages = Array.new(3) { {topic: "t", payload: "x"} }
+    full = Kafka::Producing::Client.new({"bootstrap.servers": "127.0.0.1:1", "queue.buffering.max.messages": 2}) { nil }
+    deliveries, = full.hand_over(messages, nil, false)
+    assert_equal [2, -150], @client.hand_over(messages, deliveries, false).then { |same, code| [same.taken, code] }
+  ensure
+    full&.close(Clock.now)
   end
 
   # A header's to_s may do anything; the messages before are on their way, and nothing waits for the one that is none.

@@ -112,9 +112,6 @@ module Guildhall
 
         # What was sent by one call. See {Dispatches}.
         class Load
-          MISSING = 3 # the broker's code for a topic that does not exist
-          private_constant :MISSING
-
           attr_reader :generation
 
           # @param parcels [Array<Parcel>] in the order in which they are sent
@@ -207,7 +204,7 @@ module Guildhall
 
           def ask(topic, producer)
             count = producer.partition_count(topic)
-            count.positive? ? count : ProduceError.of(MISSING, topic)
+            count.positive? ? count : ProduceError.of(Broker::Librdkafka::UNKNOWN_TOPIC_OR_PART, topic)
           rescue StandardError => error
             error
           end
