@@ -7,7 +7,8 @@ $CFLAGS << " -std=gnu11 -Wall -Wextra -Wno-unused-parameter -Werror=implicit-fun
 $CFLAGS << " -O3" unless ENV["GUILDHALL_SANITIZE"]
 if (sanitize = ENV.fetch("GUILDHALL_SANITIZE", nil))
   $CFLAGS << " -O1 -g -fno-omit-frame-pointer -fsanitize=#{sanitize} -fno-sanitize-recover=undefined"
-  $CFLAGS << " --param asan-stack=0" if sanitize.include?("address") && RbConfig::MAKEFILE_CONFIG["CC"].include?("gcc") # see the extension guildhall
+  # See the extension guildhall.
+  $CFLAGS << " --param asan-stack=0" if sanitize.include?("address") && RbConfig::MAKEFILE_CONFIG["CC"].include?("gcc")
   $LDFLAGS << " -fsanitize=#{sanitize}"
 end
 append_cflags("-fstack-clash-protection") # see the extension guildhall
