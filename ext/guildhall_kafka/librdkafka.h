@@ -3,6 +3,7 @@
 #ifndef GUILDHALL_KAFKA_LIBRDKAFKA_H
 #define GUILDHALL_KAFKA_LIBRDKAFKA_H
 
+#include <ruby.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -36,6 +37,16 @@ typedef struct {
     void (*queue_cb_event_enable)(void *queue, void (*callback)(void *consumer, void *opaque), void *opaque);
 } guildhall_librdkafka;
 
-#define GUILDHALL_LIBRDKAFKA_FUNCTIONS (sizeof(guildhall_librdkafka) / sizeof(void *))
+/* Fills a struct of function pointers, in order. `bytes`: of the struct. */
+static inline void guildhall_librdkafka_load(void *functions, size_t bytes, VALUE addresses)
+{
+    Check_Type(addresses, T_ARRAY);
+    if ((size_t)RARRAY_LEN(addresses) != bytes / sizeof(void *)) rb_raise(rb_eArgError, "not the functions that are needed");
+    for (long index = 0; index < RARRAY_LEN(addresses); index++) {
+        ((void **)functions)[index] = (void *)NUM2ULL(rb_ary_entry(addresses, index));
+    }
+}
+
+static inline VALUE guildhall_librdkafka_text(const char *text) { return text ? rb_utf8_str_new_cstr(text) : Qnil; }
 
 #endif

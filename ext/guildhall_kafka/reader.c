@@ -78,11 +78,7 @@ static VALUE kafka_reader_initialize(VALUE self, VALUE consumer, VALUE addresses
 {
     reader *reader = kafka_reader_of(self);
     guildhall_librdkafka library;
-    Check_Type(addresses, T_ARRAY);
-    if (RARRAY_LEN(addresses) != GUILDHALL_LIBRDKAFKA_FUNCTIONS) rb_raise(rb_eArgError, "not the functions that this reader needs");
-    for (size_t index = 0; index < GUILDHALL_LIBRDKAFKA_FUNCTIONS; index++) {
-        ((void **)&library)[index] = (void *)NUM2ULL(rb_ary_entry(addresses, (long)index));
-    }
+    guildhall_librdkafka_load(&library, sizeof(library), addresses);
     if (reader->consumer) rb_raise(rb_eRuntimeError, "already initialised");
     reader->consumer = (void *)NUM2ULL(consumer);
     reader->library = library;
@@ -226,15 +222,13 @@ static void kafka_reader_release_closed(reader *reader)
     for (size_t index = 0; index < kept; index++) guildhall_partition_queue_watch(reader->sources[index]);
 }
 
-static VALUE kafka_reader_text_or_nil(const char *text) { return text ? rb_utf8_str_new_cstr(text) : Qnil; }
-
 static VALUE kafka_reader_errors_of(const reader *reader)
 {
     VALUE errors = rb_ary_new();
     for (size_t index = 0; index < reader->error_count; index++) {
         const guildhall_kafka_message *message = reader->errors[index];
-        VALUE arguments[] = {INT2NUM(message->error), kafka_reader_text_or_nil(reader->library.message_errstr(message)),
-                             kafka_reader_text_or_nil(message->topic ? reader->library.topic_name(message->topic) : NULL),
+        VALUE arguments[] = {INT2NUM(message->error), guildhall_librdkafka_text(reader->library.message_errstr(message)),
+                             guildhall_librdkafka_text(message->topic ? reader->library.topic_name(message->topic) : NULL),
                              INT2NUM(message->partition), LL2NUM(message->offset)};
         rb_ary_push(errors, rb_funcallv(ReadError, rb_intern("new"), 5, arguments));
     }

@@ -303,12 +303,8 @@ static VALUE kafka_sender_initialize(VALUE self, VALUE producer, VALUE addresses
 {
     sender *sender = kafka_sender_of(self);
     functions library;
-    Check_Type(addresses, T_ARRAY);
-    if (RARRAY_LEN(addresses) != sizeof(library) / sizeof(void *)) rb_raise(rb_eArgError, "not the functions that are needed");
+    guildhall_librdkafka_load(&library, sizeof(library), addresses);
     if (sender->producer) rb_raise(rb_eRuntimeError, "already initialised");
-    for (long index = 0; index < RARRAY_LEN(addresses); index++) {
-        ((void **)&library)[index] = (void *)NUM2ULL(rb_ary_entry(addresses, index));
-    }
     sender->news = kafka_sender_news_new();
     sender->library = library;
     sender->producer = (void *)NUM2ULL(producer);
@@ -498,7 +494,9 @@ static VALUE kafka_sender_hand_over(VALUE self, VALUE messages, VALUE made, VALU
     sender *sender = kafka_sender_check_open(self);
     Check_Type(messages, T_ARRAY);
     if (NIL_P(made)) {
-        for (long index = 0; index < RARRAY_LEN(messages); index++) kafka_sender_message_fields(self, RARRAY_AREF(messages, index));
+        /* Before any is sent; one alone is looked at when it is sent. */
+        for (long index = 0; RARRAY_LEN(messages) > 1 && index < RARRAY_LEN(messages); index++)
+            kafka_sender_message_fields(self, RARRAY_AREF(messages, index));
         VALUE class = rb_const_get(rb_class_of(self), rb_intern("Deliveries"));
         made = kafka_sender_deliveries_new(class, sender->news, (size_t)RARRAY_LEN(messages), RTEST(awaited));
     }
@@ -580,8 +578,6 @@ static void kafka_sender_interrupt(void *argument)
 
 /* ---- With the GVL ---- */
 
-static VALUE kafka_sender_text_or_nil(const char *text) { return text ? rb_utf8_str_new_cstr(text) : Qnil; }
-
 static VALUE kafka_sender_event_told(const sender *sender)
 {
     const functions *library = &sender->library;
@@ -590,14 +586,14 @@ static VALUE kafka_sender_event_told(const sender *sender)
     switch (library->event_type(sender->event)) {
     case FAILURE:
         return rb_ary_new_from_args(3, ID2SYM(rb_intern("error")), INT2NUM(library->event_error(sender->event)),
-                                    kafka_sender_text_or_nil(library->event_error_string(sender->event)));
+                                    guildhall_librdkafka_text(library->event_error_string(sender->event)));
     case LOG:
         library->event_log(sender->event, &facility, &text, &level);
-        return rb_ary_new_from_args(4, ID2SYM(rb_intern("log")), INT2NUM(level), kafka_sender_text_or_nil(facility), kafka_sender_text_or_nil(text));
+        return rb_ary_new_from_args(4, ID2SYM(rb_intern("log")), INT2NUM(level), guildhall_librdkafka_text(facility), guildhall_librdkafka_text(text));
     case STATISTICS:
-        return rb_ary_new_from_args(2, ID2SYM(rb_intern("statistics")), kafka_sender_text_or_nil(library->event_stats(sender->event)));
+        return rb_ary_new_from_args(2, ID2SYM(rb_intern("statistics")), guildhall_librdkafka_text(library->event_stats(sender->event)));
     case TOKEN_REFRESH:
-        return rb_ary_new_from_args(2, ID2SYM(rb_intern("token")), kafka_sender_text_or_nil(library->event_config_string(sender->event)));
+        return rb_ary_new_from_args(2, ID2SYM(rb_intern("token")), guildhall_librdkafka_text(library->event_config_string(sender->event)));
     default:
         return Qnil;
     }
@@ -613,7 +609,7 @@ static VALUE kafka_sender_poll_and_tell(VALUE self)
         atomic_store(&sender->interrupted, false); /* afterwards: a wake that came before ends this poll */
     }
     for (const undelivered *one = sender->undelivered; one; one = one->next) {
-        rb_ary_push(told, rb_ary_new_from_args(4, ID2SYM(rb_intern("undelivered")), INT2NUM(one->error), kafka_sender_text_or_nil(one->topic),
+        rb_ary_push(told, rb_ary_new_from_args(4, ID2SYM(rb_intern("undelivered")), INT2NUM(one->error), guildhall_librdkafka_text(one->topic),
                                                INT2NUM(one->partition)));
     }
     kafka_sender_drop_undelivered(sender);

@@ -1,4 +1,4 @@
-/* What the classes of codecs have in common, and what they raise. */
+/* Functions that the classes of codecs share, and the errors that they raise. */
 #include <ruby.h>
 #include <ruby/ractor.h>
 #include "codec.h"

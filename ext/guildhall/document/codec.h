@@ -1,4 +1,4 @@
-/* What the classes of codecs that are written in C have in common, and what they raise. */
+/* Functions that the codecs written in C share, and the errors that they raise. */
 #ifndef GUILDHALL_DOCUMENT_CODEC_H
 #define GUILDHALL_DOCUMENT_CODEC_H
 

@@ -9,7 +9,7 @@ require_relative "producing/delivery"
 module Guildhall
   module Kafka
     # Sends messages. Its methods have the names that users of WaterDrop know. Any thread of the main Ractor; after a fork the child
-    # connects anew.
+    # makes a connection of its own.
     #
     # A message is a Hash: `topic` (a String or a Symbol), `payload` (nil: a tombstone), and where they are wanted `key`, `partition`
     # (nil: the partitioner decides), `partition_key` (bytes that the partitioner takes for the key), `timestamp` (milliseconds or a

@@ -139,8 +139,7 @@ module Guildhall
         end
 
         def refused(dead_letter, topic, error)
-          reason = error.is_a?(ProduceError) ? error.reason : error.message
-          raise ReplayError, "#{dead_letter} was not replayed to topic #{topic}: #{reason}"
+          raise ReplayError, "#{dead_letter} was not replayed to topic #{topic}: #{ProduceError.reason_of(error)}"
         end
 
         # @return [Integer] how many partitions the topic has

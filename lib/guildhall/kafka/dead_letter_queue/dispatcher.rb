@@ -88,7 +88,7 @@ module Guildhall
 
         def undelivered(message, to, error)
           kind = to == @queue.topic ? "dead letter" : "retry"
-          reason = error.is_a?(ProduceError) ? error.reason : error.message
+          reason = ProduceError.reason_of(error)
           DeadLetterError.new("#{message.topic}/#{message.partition}@#{message.offset} could not be sent to the #{kind} topic #{to}, " \
                               "and is sent again; its partition waits: #{reason}", to:, reason:)
         end

@@ -134,8 +134,6 @@ module Guildhall
           @users -= counted
         end
 
-        def closed? = @handle.nil?
-
         # Delivers what was handed over, drops what could not be delivered in time, and closes. Blocks until then.
         # @param deadline [Float] of the {Clock}
         # @yieldparam left [Integer] messages that are not delivered yet

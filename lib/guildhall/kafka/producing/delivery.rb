@@ -50,7 +50,8 @@ module Guildhall
           until @deliveries.wait(@index, Clock.left(limit).clamp(0, SLICE_SECONDS))
             raise late if Clock.now >= limit || give_up.call
           end
-          raise error if error
+          failure = error
+          raise failure if failure
 
           _, partition, offset = @deliveries.outcome(@index)
           Report.new(topic: @topic, partition:, offset:)

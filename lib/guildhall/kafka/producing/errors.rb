@@ -19,6 +19,9 @@ module Guildhall
       # @return [ProduceError] saying what to do
       def self.of(code, topic) = (Broker::Errors.symbol(code) == :queue_full ? QueueFullError : self).new(code, topic)
 
+      # @return [String] of an error that names its topic elsewhere: without it
+      def self.reason_of(error) = error.is_a?(self) ? error.reason : error.message
+
       def initialize(code, topic)
         super(code)
         @topic = topic

@@ -83,7 +83,7 @@ module Guildhall
           end
 
           def undelivered
-            reason = @failure ? reason_of(@failure) : Dispatches::LATE
+            reason = @failure ? ProduceError.reason_of(@failure) : Dispatches::LATE
             topic, partition, offset = origin
             ForwardingError.new("#{topic}/#{partition}@#{offset} could not be sent to topic #{self.topic}, and its partition waits until " \
                                 "that works: #{reason}", to: self.topic, reason:)
@@ -92,8 +92,6 @@ module Guildhall
           private
 
           def origin = [@message.topic, @message.partition, @message.offset]
-
-          def reason_of(error) = error.is_a?(ProduceError) ? error.reason : error.message
 
           def addressed(counts)
             return @record if @record[:key] || @record[:partition]
