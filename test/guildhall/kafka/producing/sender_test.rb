@@ -204,6 +204,7 @@ class KafkaSenderTest < GuildhallTest
       end
     end
     assert_equal [1000] * 8, threads.map(&:value)
+    assert @client.flush(Clock.now + 20) # reports count until the thread that takes them is through with all of an event
     assert_equal 0, @client.queue_size
   end
 
