@@ -92,6 +92,11 @@ module Guildhall
         application.each_message(...)
       end
 
+      # (see Application::Queries#admin)
+      def admin(...)
+        application.admin(...)
+      end
+
       # @return [Instrumentation] see {Events}
       def instrumentation
         application.instrumentation

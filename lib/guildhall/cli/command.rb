@@ -4,11 +4,13 @@ require "optparse"
 
 module Guildhall
   class CLI
-    # A command: its name is its class name in lower case. Subclasses say what they are for in `self.summary`, declare
-    # options in {#define_options} and do their work in {#call}.
+    # A command: its name is its class name in lower case, after that of the {Family} that it is declared in. Subclasses say what they are
+    # for in `self.summary`, declare options in {#define_options} and do their work in {#call}.
     class Command
       def self.command_name
-        name.split("::").last.downcase
+        *outer, own = name.split("::")
+        family = Object.const_get(outer.join("::"))
+        family.is_a?(Class) && family <= Family ? "#{family.command_name} #{own.downcase}" : own.downcase
       end
 
       # @return [String] one line for the list of commands
@@ -86,6 +88,34 @@ module Guildhall
           options.on("-h", "--help", "show this") # first: notes follow the command's own
           define_options(options)
         end
+      end
+    end
+
+    # A command that consists of commands, such as `guildhall dlq list`: the classes in `self.commands`, in that order.
+    class Family < Command
+      # @return [Array<Class>]
+      def self.commands
+        raise NotImplementedError, "#{name}.commands"
+      end
+
+      # (see Command#run)
+      def run(arguments)
+        name, *rest = arguments
+        return @out.puts(usage) if name.nil? || ["-h", "--help", "help"].include?(name)
+
+        named = self.class.commands.to_h { |command| [command.command_name.split.last, command] }
+        command = named[name] or
+          raise Guildhall::ArgumentError, "no command #{self.class.command_name} #{name}#{Suggestion.for(name, named.keys)}\n#{usage}"
+        command.new(out: @out, err: @err, cli: @cli).run(rest)
+      end
+
+      private
+
+      def usage
+        own = self.class.command_name
+        rows = self.class.commands.map { |command| [command.command_name.split.last, command.summary] }
+        ["usage: guildhall #{own} COMMAND [options]   (guildhall #{own} COMMAND --help shows the options)", "",
+         *TextTable.lines(rows).map { |line| "  #{line}" }].join("\n")
       end
     end
 

@@ -52,7 +52,9 @@ module Guildhall
       #   @see Queries#dead_letters
       # @!method each_message(topic, from: :earliest, until: :end, partitions: nil, deserializer: nil)
       #   @see Queries#each_message
-      def_delegators :queries, :lag, :parked_keys, :dead_letters, :each_message
+      # @!method admin(settings = {})
+      #   @see Queries#admin
+      def_delegators :queries, :admin, :lag, :parked_keys, :dead_letters, :each_message
       # @!method scheduled_tasks
       #   @see Scheduling::Tasks#statuses
       def_delegator :tasks, :statuses, :scheduled_tasks

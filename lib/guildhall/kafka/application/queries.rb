@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "../admin"
 require_relative "../broker/iterator"
 require_relative "../broker/lag"
 require_relative "../broker/parked_keys"
@@ -55,6 +56,20 @@ module Guildhall
           yield dead_letters
         ensure
           dead_letters&.close
+        end
+
+        # Administration of the cluster. Connects at the first question.
+        # @param settings [Hash{Symbol=>Object}] librdkafka's, of another cluster or another user: they replace those of `config.kafka`
+        # @yieldparam admin [Admin] closed when the block ends
+        # @return [Object, Admin] what the block returns; without a block an {Admin}, which the caller closes
+        # @raise [ConfigurationError] listing every error of the settings
+        def admin(settings = {}, &)
+          @application.config.validate!
+          @application.open_log
+          settings = {"client.id": @application.config.client_id, **@application.config.librdkafka, **settings.transform_keys(&:to_sym)}
+          return Admin.open(settings, &) if block_given?
+
+          Admin.new(settings)
         end
 
         # The messages of a topic, in order within each partition, without a consumer group: nothing is committed, and no member of any

@@ -12,6 +12,7 @@ module Guildhall
         extend Forwardable
 
         BROKERS_DEFAULT = -1 # how many partitions, or replicas
+        TIMEOUT_SECONDS = 10
         CLOSE_SECONDS = 5
         private_constant :CLOSE_SECONDS
 
@@ -24,6 +25,7 @@ module Guildhall
 
         # Settings that only a consumer or a producer needs are left out.
         def initialize(settings)
+          @settings = settings
           @client = Rdkafka::Config.new(Producing::Settings.shared(settings)).admin
           @native = NativeClient.of(@client)
         end
@@ -37,6 +39,22 @@ module Guildhall
         def broker_id(timeout_ms)
           id = @native.with_inner { |handle| Librdkafka.rd_kafka_controllerid(handle, timeout_ms) }
           id unless id.negative?
+        end
+
+        # Blocks for the brokers' answer.
+        # @param what [String] what is asked for, for errors, such as "topic orders to be created"
+        # @yieldparam client [Rdkafka::Admin]
+        # @yieldreturn [Rdkafka::AbstractHandle]
+        # @return [Object] the gem's report
+        # @raise [KafkaError] with what the broker says, and what to do about it
+        def request(what, seconds = TIMEOUT_SECONDS)
+          yield(@client).wait(max_wait_timeout_ms: (seconds * 1000).ceil)
+        rescue Rdkafka::AbstractHandle::WaitTimeoutError
+          raise UnreachableError.at(@settings, Librdkafka::TIMED_OUT, "it was asked for #{what}")
+        rescue Rdkafka::RdkafkaError => error
+          text = error.broker_message.to_s.split.join(" ")
+          text = Rdkafka::Bindings.rd_kafka_err2str(error.rdkafka_response) if text.empty?
+          raise KafkaError.of(error.rdkafka_response, "#{what}: #{text}")
         end
 
         # Does not wait for an answer. The settings are the topic's.

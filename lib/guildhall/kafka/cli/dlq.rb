@@ -4,30 +4,12 @@ module Guildhall
   module Kafka
     module CLI
       # `guildhall dlq`: lists and replays dead letters.
-      class Dlq < Guildhall::CLI::Command
+      class Dlq < Guildhall::CLI::Family
         def self.summary = "List and replay dead letters"
-
-        def run(arguments)
-          name, *rest = arguments
-          return @out.puts(usage) if name.nil? || ["-h", "--help", "help"].include?(name)
-
-          action = actions[name] || raise(Guildhall::ArgumentError, "no command dlq #{name}#{Suggestion.for(name, actions.keys)}\n#{usage}")
-          action.new(out: @out, err: @err, cli: @cli).run(rest)
-        end
-
-        private
-
-        def actions = {"list" => List, "replay" => Replay}
-
-        def usage
-          ["usage: guildhall dlq COMMAND [options]   (guildhall dlq COMMAND --help shows the options)", "",
-           *actions.map { |name, action| "  #{name.ljust(6)}  #{action.summary}" }].join("\n")
-        end
+        def self.commands = [List, Replay]
 
         # The base of both commands: options that select dead letters.
         class DeadLettersCommand < ApplicationCommand
-          def self.command_name = "dlq #{super}"
-
           private
 
           def define_options(options)

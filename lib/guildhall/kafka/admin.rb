@@ -1,0 +1,74 @@
+# frozen_string_literal: true
+
+require_relative "broker/admin"
+require_relative "broker/session"
+
+module Guildhall
+  module Kafka
+    # Administration of a cluster: topics, consumer groups and their offsets. {Kafka.admin} gives one.
+    #
+    #     Guildhall::Kafka.admin { |admin| admin.groups.names }
+    #
+    # It connects at the first question. Its methods block for the brokers' answers, ten seconds at most for each, and raise a {KafkaError}
+    # that says what to do: {UnreachableError} where no broker answers, {AuthenticationError} where they refuse the credentials,
+    # {AuthorizationError} where a right is missing. Belongs to one thread of the main Ractor; close it.
+    class Admin
+      # @yieldparam admin [Admin] closed when the block ends
+      # @return [Object] what the block returns
+      def self.open(settings)
+        admin = new(settings)
+        yield admin
+      ensure
+        admin&.close
+      end
+
+      # @param settings [Hash{Symbol=>Object}] librdkafka's
+      def initialize(settings)
+        @connections = Connections.new(settings)
+      end
+
+      # Closes its clients; blocks for some seconds at most. It can be used again, and connects anew.
+      # @return [void]
+      def close = @connections.close
+
+      def inspect = "#<#{self.class} of #{@connections.servers}>"
+
+      # The clients of librdkafka that the parts of an {Admin} share, each made when it is first needed.
+      # @!visibility private
+      class Connections
+        # @return [Hash{Symbol=>Object}] librdkafka's
+        attr_reader :settings
+
+        def initialize(settings)
+          @settings = settings
+          @sessions = {}
+        end
+
+        def servers = UnreachableError.servers(@settings)
+
+        # @param group [String, nil] whose committed offsets the session asks for; nil: of none
+        # @return [Broker::Session]
+        def session(group = nil) = @sessions[group] ||= Broker::Session.new({**@settings, "group.id": group || "guildhall.admin"})
+
+        # (see Broker::Admin#request)
+        # Where no broker answers, the session knows whether they refuse the credentials.
+        def request(what, ...)
+          client.request(what, ...)
+        rescue UnreachableError
+          session.topic_names
+          raise
+        end
+
+        # @return [Broker::Admin]
+        def client = @client ||= Broker::Admin.new(@settings)
+
+        def close
+          [*@sessions.values, *@client].each(&:close)
+          @sessions = {}
+          @client = nil
+        end
+      end
+      private_constant :Connections
+    end
+  end
+end

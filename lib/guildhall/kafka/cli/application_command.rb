@@ -1,0 +1,78 @@
+# frozen_string_literal: true
+
+require "guildhall/cli/command" # of another gem: not by relative path
+require "guildhall/text_table"
+require_relative "../errors"
+
+module Guildhall
+  module Kafka
+    module CLI
+      # A command that works on the user's application: it loads the file named with `-r`, and then calls `perform`.
+      class ApplicationCommand < Guildhall::CLI::Command
+        DEFAULT_FILES = ["guildhall.rb", "config/environment.rb"].freeze
+        PARTIAL = 3 # the exit status where a part could not be queried
+        PARTIAL_NOTE = "Topics and partitions that could not be queried are listed on standard error; the exit status is " \
+                       "#{PARTIAL} then.".freeze
+
+        private
+
+        def define_options(options)
+          options.on("-r", "--require FILE", "the application: configuration and routes (default: #{DEFAULT_FILES.join(" or ")})")
+        end
+
+        def call(_arguments)
+          load_application
+          begin
+            perform
+          rescue Routing::RouteSelection::UnknownNameError => error
+            raise Guildhall::ArgumentError, error.message
+          rescue Rdkafka::RdkafkaError => error
+            raise translated(error)
+          end
+        end
+
+        def load_application
+          file = application_file or raise Guildhall::ArgumentError, "no application: name its file with -r ./app.rb"
+          raise Guildhall::ArgumentError, "there is no file #{file} to require" unless File.file?(file)
+
+          require "guildhall/kafka"
+          require File.expand_path(file)
+        end
+
+        # @return [String, nil] nil: there is none
+        def application_file = @options[:require] || DEFAULT_FILES.find { |candidate| File.exist?(candidate) }
+
+        def translated(error)
+          return CommandError.new("Kafka: #{Broker::Errors.explain(error, error.message)}") unless Broker::Errors.unanswered?(error)
+
+          UnreachableError.at(Kafka.config.librdkafka, error.rdkafka_response, error.message)
+        end
+
+        # Prints a table of the subclass's `HEADINGS` and `cells(row)`; with --json, its `data(row)` as a line of JSON for each.
+        def print_rows(rows)
+          return rows.each { |row| print_json(data(row)) } if @options[:json]
+
+          @out.puts(TextTable.lines([self.class::HEADINGS, *rows.map { |row| cells(row) }]))
+        end
+
+        # Prints to standard error what could not be queried. A topic of the routes that does not exist (yet) is no failure; a missing topic
+        # that the user has named is.
+        # @return [Integer] the exit status
+        def report(problems, named: [])
+          problems.each { |problem| @err.puts("guildhall: #{problem.missing? ? "there is no topic #{problem.topic}" : problem}") }
+          problems.all? { |problem| problem.missing? && !named.include?(problem.topic) } ? 0 : PARTIAL
+        end
+
+        # For JSON: bytes that are not valid text are printed in base 64.
+        def text(name, bytes)
+          readable = bytes && DeadLetterQueue::DeadLetter.utf8(bytes.b)
+          return {name => readable} if readable.nil? || readable.encoding == Encoding::UTF_8
+
+          {"#{name}_base64" => [bytes].pack("m0")}
+        end
+
+        def time(time, format = "%F %T") = time&.utc&.strftime(format)
+      end
+    end
+  end
+end

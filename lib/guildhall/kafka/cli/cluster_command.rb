@@ -1,0 +1,101 @@
+# frozen_string_literal: true
+
+require_relative "application_command"
+require_relative "profiles"
+
+module Guildhall
+  module Kafka
+    module CLI
+      # A command about a cluster: that of the application, or, without one, of a profile or of brokers that are named.
+      class ClusterCommand < ApplicationCommand
+        SETTING = /\A([\w.]+)=(.*)\z/m
+        private_constant :SETTING
+
+        private
+
+        def define_options(options)
+          super
+          options.on("-b", "--brokers A,B", "brokers to connect to, as HOST:PORT: without an application, or instead of its own")
+          options.on("--profile NAME", "a cluster of #{Profiles.new.path}: likewise (default: #{Profiles::NAME})")
+          options.on("-X", "--setting NAME=VALUE", "a setting of librdkafka; may be repeated") { |pair| given_settings << pair }
+          options.on("--json", "a line of JSON for each row") if json?
+        end
+
+        # Whether it prints rows.
+        def json? = true
+
+        def given_settings = @given_settings ||= []
+
+        def call(arguments)
+          @arguments = arguments
+          super
+        end
+
+        # The application is loaded where it is named, or where nothing else says which cluster is meant.
+        def load_application
+          settings = cluster
+          if @options[:require] || settings.empty?
+            super
+          else
+            require "guildhall/kafka"
+          end
+          Kafka.config.kafka = {**(replaced? ? {} : Kafka.config.librdkafka), **settings}
+        end
+
+        def application_file
+          super || raise(Guildhall::ArgumentError, "no cluster: name an application with -r ./app.rb, brokers with --brokers HOST:PORT, " \
+                                                   "or a profile of #{Profiles.new.path} with --profile NAME #{see_help}")
+        end
+
+        # A profile is the whole of a cluster's settings; brokers alone may be reached in the same way as the application's.
+        def replaced? = !profile.nil?
+
+        def profile
+          return @options[:profile] if @options[:profile]
+
+          Profiles.new.chosen unless @options[:require] || @options[:brokers]
+        end
+
+        # @return [Hash{Symbol=>Object}] librdkafka's settings; empty: those of the application
+        def cluster
+          own = given_settings.to_h do |pair|
+            name, value = SETTING.match(pair)&.captures
+            raise Guildhall::ArgumentError, "-X takes NAME=VALUE, such as -X security.protocol=ssl #{see_help}" unless name
+
+            [name.to_sym, value]
+          end
+          servers = {"bootstrap.servers": @options[:brokers]} if @options[:brokers]
+          {**(profile ? Profiles.new.fetch(profile) : {}), **servers.to_h, **own}
+        end
+
+        # @yieldparam admin [Admin] of the cluster that the options name
+        def admin(&) = Kafka.admin(&)
+      end
+
+      # A command that changes something at the brokers.
+      class ChangeCommand < ClusterCommand
+        private
+
+        def define_options(options)
+          super
+          options.on("--dry-run", "only print what would be done")
+          options.on("-y", "--yes", "do not ask")
+        end
+
+        def dry_run? = @options[:"dry-run"]
+
+        # Asks before what cannot be undone, on standard error, so that standard output has rows only.
+        # @return [Boolean] whether to go on
+        # @raise [Guildhall::ArgumentError] where nobody can answer
+        def agreed?(question)
+          return true if @options[:yes]
+          raise Guildhall::ArgumentError, "nobody is there to answer \"#{question}\": add --yes #{see_help}" unless $stdin.tty?
+
+          @err.print("#{question} [y/N] ")
+          answer = $stdin.gets.to_s.strip.downcase
+          %w[y yes].include?(answer) || (@err.puts("nothing was changed") && false)
+        end
+      end
+    end
+  end
+end
