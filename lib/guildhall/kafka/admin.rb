@@ -39,6 +39,13 @@ module Guildhall
         # @return [Hash{Symbol=>Object}] librdkafka's
         attr_reader :settings
 
+        def self.open(settings)
+          connections = new(settings)
+          yield connections
+        ensure
+          connections&.close
+        end
+
         def initialize(settings)
           @settings = settings
           @sessions = {}
@@ -51,12 +58,14 @@ module Guildhall
         def session(group = nil) = @sessions[group] ||= Broker::Session.new({**@settings, "group.id": group || "guildhall.admin"})
 
         # (see Broker::Admin#request)
-        # Where no broker answers, the session knows whether they refuse the credentials.
+        # Where no answer comes, a session says why: no broker answers at all, or they refuse the credentials.
         def request(what, ...)
           client.request(what, ...)
-        rescue UnreachableError
+        rescue UnreachableError => error
           session.topic_names
-          raise
+          text = "the brokers answer, but not when they are asked for #{what}: they are overloaded, or do not know this request, as an " \
+                 "embedded broker"
+          raise KafkaError.new(error.code, error.code_name, text)
         end
 
         # @return [Broker::Admin]

@@ -11,7 +11,7 @@ module Guildhall
   module Kafka
     # The commands that this gem adds to `guildhall`.
     module CLI
-      def self.commands = [Server, Swarm, Routes, Lag, Keys, Dlq, Schedule, Metrics]
+      def self.commands = [Check, Server, Swarm, Routes, Lag, Keys, Dlq, Schedule, Metrics]
 
       # `guildhall server`: consumes until SIGINT, SIGTERM, SIGQUIT or SIGHUP.
       class Server < ApplicationCommand
@@ -266,4 +266,5 @@ module Guildhall
   end
 end
 
+require_relative "cli/check"
 require_relative "cli/dlq"

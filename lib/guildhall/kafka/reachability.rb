@@ -177,9 +177,16 @@ module Guildhall
         Known = Struct.new(:latest, :reminders)
         private_constant :Known
 
+        # @return [Array<SchemaRegistry>] those that the codecs of these routes ask
+        def self.of(topics)
+          tasks = topics.flat_map { |topic| [topic.deserializer, topic.key_deserializer, topic.serializer] }.uniq
+          parts = tasks.flat_map { |task| task.is_a?(Pipeline) ? [*task.decoder, *task.stages.map(&:callable)] : [task] }
+          registries = parts.filter_map { |part| part.registry if part.respond_to?(:registry) }
+          registries.select { |registry| registry.respond_to?(:outage) }.uniq(&:object_id)
+        end
+
         def initialize(topics, clock: Clock, &publish)
-          @registries = topics.flat_map { |topic| [topic.deserializer, topic.key_deserializer, topic.serializer] }.uniq
-            .flat_map { |task| registries_of(task) }.uniq(&:object_id)
+          @registries = Registries.of(topics)
           @clock = clock
           @publish = publish
           @known = {}.compare_by_identity
@@ -201,11 +208,6 @@ module Guildhall
         end
 
         private
-
-        def registries_of(task)
-          parts = task.is_a?(Pipeline) ? [*task.decoder, *task.stages.map(&:callable)] : [task]
-          parts.filter_map { |part| part.registry if part.respond_to?(:registry) }.select { |registry| registry.respond_to?(:outage) }
-        end
 
         def unreachable(registry, outage)
           known = @known[registry] ||= Known.new(nil, Reminders.new)

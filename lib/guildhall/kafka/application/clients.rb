@@ -13,6 +13,15 @@ module Guildhall
         DEFAULT_PORT = 9092
         private_constant :SECURITY, :DEFAULT_PORT
 
+        # @return [Array<String>] the brokers that a client connects to first, as HOST:PORT
+        def self.addresses(settings)
+          servers = settings[:"bootstrap.servers"] || settings[:"metadata.broker.list"]
+          servers.to_s.split(",").map do |server|
+            address = server.strip.sub(%r{\A\w+://}, "")
+            address.match?(/:\d+\z/) ? address : "#{address}:#{DEFAULT_PORT}"
+          end
+        end
+
         # @return [Integer, nil] which of several processes this is that have the same settings; nil: there is one
         attr_accessor :process_number
 
@@ -32,7 +41,7 @@ module Guildhall
         def connecting_to(broker, topics)
           consumers = topics.map { |topic| @config.librdkafka.merge(topic.kafka) }
           all = [@config.librdkafka, *consumers, Producing::Settings.of(@config)]
-          own = all.select { |settings| addresses(settings).include?(broker) }
+          own = all.select { |settings| Clients.addresses(settings).include?(broker) }
           known = own.map { |settings| settings.select { |name, _| SECURITY.match?(name) } }
           known.first if known.uniq.one?
         end
@@ -47,16 +56,6 @@ module Guildhall
           settings[:"group.instance.id"] = [instance, *process_number, *(number if number > 1)].join("-") if instance
           Config::Secrets.hide(settings).merge("client.id": @config.client_id, "group.id": topic.group, "enable.auto.offset.store": false,
             "enable.auto.commit": false)
-        end
-
-        private
-
-        def addresses(settings)
-          servers = settings[:"bootstrap.servers"] || settings[:"metadata.broker.list"]
-          servers.to_s.split(",").map do |server|
-            address = server.strip.sub(%r{\A\w+://}, "")
-            address.match?(/:\d+\z/) ? address : "#{address}:#{DEFAULT_PORT}"
-          end
         end
       end
     end

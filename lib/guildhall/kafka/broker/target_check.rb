@@ -24,6 +24,13 @@ module Guildhall
         Target = Data.define(:name, :group, :sources, :created)
         private_constant :Target
 
+        # @return [Hash{String=>Boolean}] where messages of a route go, and whether the application creates that topic
+        def self.targets(topic)
+          delayed = !topic.delay_topics.nil?
+          {topic.dead_letter_queue&.topic => delayed || topic.dead_letter_queue&.own, topic.retry_topics&.next_topic => true,
+           (topic.name if delayed) => true}.select { |name, _| name }
+        end
+
         # @yieldreturn [Boolean] asked now and then: whether to give up
         def initialize(topics, config, &give_up)
           @targets = targets(topics)
@@ -53,18 +60,11 @@ module Guildhall
 
         def targets(topics)
           topics.each_with_object({}) do |topic, found|
-            names_of(topic).each do |name, created|
+            TargetCheck.targets(topic).each do |name, created|
               target = found[name] ||= Target.new(name:, group: topic.group, sources: [], created:)
               target.sources << topic.name unless topic.pattern?
             end
           end.values
-        end
-
-        # @return [Hash{String=>Boolean}] where messages of it go, and whether that topic is created by the application
-        def names_of(topic)
-          delayed = !topic.delay_topics.nil?
-          {topic.dead_letter_queue&.topic => delayed, topic.retry_topics&.next_topic => true, (topic.name if delayed) => true}
-            .select { |name, _| name }
         end
 
         def problem(target)

@@ -22,15 +22,16 @@ module Guildhall
         end
 
         # Blocks for some seconds at most, also where the name cannot be resolved.
+        # @yieldparam certificate [OpenSSL::X509::Certificate] the broker's, where it has shown one to a client that expects TLS
         # @return [String, nil] what is wrong, and what to do; nil: nothing that a handshake could show
-        def call(broker)
+        def call(broker, &)
           require "openssl"
           host, port = broker.match(/\A\[?(.*?)\]?:(\d+)\z/)&.captures
           return unless host && (settings = @settings.call(broker))
 
           limit = Clock.now + TIMEOUT_SECONDS
           tls = settings[:"security.protocol"].to_s.match?(/ssl/i)
-          tls ? of_tls(host, port, settings, limit) : of_plaintext(host, port, limit)
+          tls ? of_tls(host, port, settings, limit, &) : of_plaintext(host, port, limit)
         rescue Errno::ECONNREFUSED
           "nothing listens at its port #{port} now: check that the broker runs"
         rescue LoadError, SystemCallError, SocketError, IOError, OpenSSL::OpenSSLError
@@ -51,6 +52,7 @@ module Guildhall
         def of_tls(host, port, settings, limit)
           found = []
           handshake(host, port, context(settings, found), limit) do |certificate|
+            yield certificate if block_given?
             return found.empty? ? problem_with_name(certificate, host, settings) : explain(*found.first, settings)
           end
         rescue OpenSSL::SSL::SSLError => error

@@ -22,6 +22,9 @@ module Guildhall
           @latest_topics = nil
         end
 
+        # @return [Boolean] whether there are blocks
+        def any? = @blocks.any?
+
         def draw(&block)
           refuse_in_block("draws more routes")
           @blocks << block
