@@ -14,15 +14,18 @@ module Guildhall
   #   events = encryption.decrypt >> Guildhall::JSON.lazy                    # reads both, by the id in each payload
   #   writing = Guildhall.encode(Guildhall::JSON) >> encryption.encrypt     # writes with the last one
   #
-  # A payload is a version byte, the key's id, a random nonce of 96 bits, the encrypted bytes and a tag of 128 bits; the
+  # A key is 32 bytes that encrypt and decrypt, or a {PublicKey}, with which one can only write, and its {PrivateKey}, with which one can
+  # read.
+  #
+  # With 32 bytes a payload is a version byte, the key's id, a random nonce of 96 bits, the encrypted bytes and a tag of 128 bits; the
   # tag covers the id as well. Nonces are random, so replace a key before it has encrypted 2**32 payloads (NIST SP 800-38D,
   # 8.3). Keys, and what was encrypted, are never in messages of errors nor in `inspect`.
   class Encryption
     # The stage that decrypts.
     attr_reader :decrypt
 
-    # @param keys [Hash{String=>String}, #call] key id → 32 bytes. Or what is called with a key id, in the main Ractor, and
-    #   returns 32 bytes, or nil where there is no such key: for keys in a vault. It has to be shareable, as
+    # @param keys [Hash{String=>String, PublicKey, PrivateKey}, #call] key id → 32 bytes, or half of a key pair. Or what is called with a
+    #   key id, in the main Ractor, and returns one, or nil where there is no such key: for keys in a vault. It has to be shareable, as
     #   a module with `self.call` is; what it returns is kept
     # @param write [String, nil] the id of the key to encrypt with; nil: the last of the Hash
     # @param header [String, nil] the name of the message header that holds the key's id; nil: it is part of the payload
@@ -53,6 +56,8 @@ module Guildhall
 end
 
 require_relative "encryption/error"
+require_relative "encryption/secret_key"
+require_relative "encryption/key_pair"
 require_relative "encryption/envelope"
 require_relative "encryption/keys"
 require_relative "encryption/decrypt"

@@ -5,7 +5,7 @@ module Guildhall
     # Keys by their ids: those that were given, or fetched by a callable in the main Ractor. Frozen and shareable.
     # @api private
     class Keys
-      BYTES = 32
+      BYTES = SecretKey::BYTES
 
       # @param id [Object] as it was given, or came in a header: of any encoding
       # @return [String] UTF-8
@@ -49,15 +49,19 @@ module Guildhall
       end
 
       def add(id, key)
-        unless key.is_a?(String) && key.bytesize == BYTES
-          name = id.bytesize == BYTES ? "whose id looks like a key (not shown)" : id
-          raise Guildhall::ArgumentError, "the key #{name} is not a String of #{BYTES} bytes: AES-256 needs that many"
-        end
+        name = id.bytesize == BYTES ? "whose id looks like a key (not shown)" : id
         unless id.bytesize.between?(1, Envelope::MAX_ID_BYTES)
           raise Guildhall::ArgumentError, "a key id has 1 to #{Envelope::MAX_ID_BYTES} bytes"
         end
 
-        @known.add(id.dup.freeze, key.b.freeze)
+        @known.add(id.dup.freeze, usable(name, key))
+      end
+
+      def usable(name, key)
+        return key if key.is_a?(PublicKey) || key.is_a?(PrivateKey)
+        return SecretKey.new(key) if key.is_a?(String) && key.bytesize == BYTES
+
+        raise Guildhall::ArgumentError, "the key #{name} is not a String of #{BYTES} bytes: AES-256 needs that many"
       end
 
       def reason(id)

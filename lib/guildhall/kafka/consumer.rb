@@ -110,6 +110,17 @@ module Guildhall
       # @return [Boolean] false when the partition is no longer ours
       def commit_offsets! = @call.commit
 
+      # The metadata beside this partition's offset: what was last given to {#mark_as_consumed} and the like here, else what the group has
+      # committed. Blocks for the broker's answer unless some was given here; also in {#initialized}.
+      # @return [String, nil] nil: there is none
+      # @raise [Rdkafka::RdkafkaError] where no broker answers
+      def offset_metadata = @call.offset_metadata
+
+      # What librdkafka's statistics say of this partition, at most some seconds old: `consumer_lag`, `fetchq_cnt`, `rxbytes` and others
+      # (librdkafka's STATISTICS.md). Does not block.
+      # @return [Hash{String=>Object}, nil] nil: there are none yet
+      def statistics = @call.statistics
+
       # Only messages that are marked as consumed are done when `consume` returns; the others are delivered again: at once when
       # some were marked, else after a pause. Does not end `consume` by itself, and does not count as an attempt.
       def redeliver_unmarked = @call.redeliver_unmarked

@@ -5,7 +5,7 @@ require "guildhall/encryption"
 
 class EncryptionEnvelopeTest < GuildhallTest
   Envelope = Guildhall::Encryption::Envelope
-  KEY = ("k" * 32).b.freeze
+  KEY = Guildhall::Encryption::SecretKey.new("k" * 32)
 
   def test_its_bytes
     sealed = Envelope.encrypt("text", "key-ü", KEY, true)

@@ -10,14 +10,19 @@ Scenario.run do
   produce(name, (0...50).map { |i| {payload: i.to_s, partition: 0} })
   answers = []
   instances = []
+  texts = []
   scenario = self
   consumer = Class.new(Guildhall::Kafka::Consumer) do
     const_set(:ANSWERS, answers)
     const_set(:INSTANCES, instances)
+    const_set(:TEXTS, texts)
     const_set(:SCENARIO, scenario)
     def initialized
       self.class::INSTANCES << [self]
+      texts << offset_metadata
     end
+
+    def texts = self.class::TEXTS
 
     def consume
       self.class::INSTANCES.last[1] = messages.last
@@ -25,7 +30,10 @@ Scenario.run do
       case first
       when 0 then note(mark_offset(4), nil)
       when 10 then note(mark_as_consumed!(messages[5], "the text"), messages[5].offset)
-      when 20 then note(mark_as_consumed(messages.last), nil)
+      when 20
+        texts << offset_metadata
+        note(mark_as_consumed(messages.last), nil)
+        texts << offset_metadata
       when 30 then note(mark_offset(2) && commit_offsets!, nil)
       end
     end
@@ -54,6 +62,8 @@ Scenario.run do
   # (first offset of the batch, answer, committed afterwards)
   equal([[0, true, [nil, ""], nil], [10, true, [16, "the text"], 15], [20, true, [16, "the text"], nil], [30, true, [30, ""], nil]],
     answers, "marks and what they commit")
+  equal([nil, "the text", "the text"], texts, "the text beside the offset: before, after, and where a mark without one is not committed yet")
+  eventually("statistics") { instances.dig(0, 0).statistics.to_h["partition"]&.zero? }
   stop
   equal([30], committed(name), "committed at the end")
   gone, message = instances.first

@@ -22,7 +22,7 @@ module Guildhall
         private_constant :OFFSETS
 
         def_delegators :@partition, :topic, :name, :number, :pause, :resume, :paused?, :seek, :revoked?, :stopping?,
-          :synchronize, :collapsed?
+          :synchronize, :collapsed?, :statistics
 
         # @param shared [Boolean] whether it gets a share of each batch beside others
         # @raise what the consumer's `initialized` raises
@@ -127,6 +127,9 @@ module Guildhall
           raise Guildhall::ArgumentError, "mark_offset(#{offset}): offset #{unread} and what comes behind it was not read yet, and would " \
                                           "never be; mark the offset of a message that was consumed"
         end
+
+        # (see Consumer#offset_metadata)
+        def offset_metadata = @progress.metadata
 
         # @return [Integer, nil] the offset behind the batch; between two batches that of the message read next, nil before the first
         def next_offset = @messages&.batch&.end_offset || @progress.read_to

@@ -39,6 +39,13 @@ module Guildhall
           []
         end
 
+        # @return [String, nil] the user's own part of an offset's metadata
+        def self.text(metadata)
+          text = metadata.to_s.dup.force_encoding(Encoding::UTF_8)
+          text = text[0...(text.index(MARK) || text.size)] if text.valid_encoding?
+          text unless text.empty?
+        end
+
         def self.fitting(offset, done, metadata)
           room = MAX_BYTES - metadata.to_s.bytesize + 1 # no comma before the first
           parts = done.map { |range| "#{(range.begin - offset).to_s(36)}.#{range.size.to_s(36)}".tap { offset = range.end } }

@@ -87,6 +87,9 @@ module Guildhall
         end
       end
 
+      # (see Consumer#statistics)
+      def statistics = @listener.answers.of(@name, @number)
+
       # Lets the reader take this partition's messages.
       def begin
         @transactions&.open

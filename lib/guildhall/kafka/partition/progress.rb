@@ -84,6 +84,9 @@ module Guildhall
         # @return [Integer] how many offsets behind {#commit_position} are done
         def size_beyond = @lock.synchronize { @marked.size_beyond }
 
+        # (see Consumer#offset_metadata)
+        def metadata = @lock.synchronize { @metadata } || DoneRanges.text(@store.committed.last)
+
         # Everything before an offset is done, and may be committed.
         # @param metadata [String, nil] kept beside the offset by the broker
         # @return [Boolean] false when the partition is no longer ours, or a seek has made the messages void, here and in what follows

@@ -66,6 +66,9 @@ module Guildhall
         # After each {#read}: whether these statistics are for the user; librdkafka sends more than he has asked for.
         def statistics_due? = @every.positive? && ((@samples += 1) % @every).zero?
 
+        # @return [Hash{String=>Object}, nil] what the latest statistics say of a partition; nil: nothing
+        def of(topic, partition) = @statistics&.dig("topics", topic, "partitions", partition.to_s)&.to_h
+
         # @return [Float] since a broker has last answered this client
         def seconds = [@clock.now - @answered_at, 0.0].max
 

@@ -156,6 +156,7 @@ module Guildhall
 
           def answers = self
           def from?(*) = true
+          def of(*) = nil
         end
 
         # Its jobs wait until the test runs them.

@@ -44,6 +44,11 @@ class KafkaDoneRangesTest < GuildhallTest
     assert_equal [most, most], [most, most + 1].map { |count| R.load(0, R.dump(0, odd.first(count))).size }
   end
 
+  def test_the_users_text_is_read_back
+    assert_equal ["note", "note", nil, nil], [R.dump(0, [3...5], "note"), "note", R.dump(0, [3...5]), nil].map { |text| R.text(text) }
+    assert_equal "\xFF", R.text("\xFF".b)
+  end
+
   def test_what_is_not_ours_is_nothing
     assert_empty R.load(5, "#{R::MARK}zz.,1")
     assert_empty R.load(5, "\xFF")

@@ -29,6 +29,13 @@ class KafkaAnswersTest < GuildhallTest
     @clock.now += 1
   end
 
+  def test_what_they_say_of_a_partition
+    assert_nil @answers.of("t", 0)
+    @answers.read('{"brokers":{},"topics":{"t":{"partitions":{"0":{"partition":0,"consumer_lag":7}}}}}')
+    assert_equal({"partition" => 0, "consumer_lag" => 7}, @answers.of("t", 0))
+    assert_nil @answers.of("t", 1)
+  end
+
   def test_a_client_is_asked_for_statistics_often_enough
     assert_equal({"statistics.interval.ms": 2_000}, Answers.settings({}))
     assert_equal({"statistics.interval.ms": 2_000}, Answers.settings({"statistics.interval.ms": "60000"}))
