@@ -98,6 +98,31 @@ module Guildhall
         end
       end
 
+      # Of a topic's messages those that belong to one segment, of several that consume the same topic: see {Routing::GroupBuilder#consumer_group}.
+      class Segment
+        BY = OptionRules.rule("what is called with a message") do |value|
+          value.respond_to?(:call) && (Settings::Rules.arity_problem(value, 1) || true)
+        end
+        RULES = OptionRules.new(segments: OptionRules.integer(2..1_000), segment_by: BY.or(nil))
+        private_constant :BY
+
+        # @param by [#call, nil] nil: the message's key, or its offset where it has none
+        def initialize(number:, segments:, by:)
+          @number = number
+          @segments = segments
+          @by = by || ->(message) { message.key || message.offset }
+        end
+
+        def call(messages)
+          messages.select! { |message| of(@by.call(message)) == @number }
+        end
+
+        private
+
+        # The same in every process.
+        def of(answer) = (answer.is_a?(Integer) ? answer : Zlib.crc32(answer.to_s)) % @segments
+      end
+
       # Of messages with the same id only the first is consumed, as long as its id is among the last `window` ones of its partition.
       class Deduplicate
         extend Settings::Declared

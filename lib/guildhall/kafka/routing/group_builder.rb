@@ -105,17 +105,33 @@ module Guildhall
           multiplexed[@group] = problems.any? ? Multiplexing::NONE : Multiplexing.new(size:, **options)
         end
 
-        def consumer_group(name, &block)
+        # With `segments`, so many groups, `NAME.0` and on, consume the same topics, and each message is consumed by one of them: one
+        # partition's keys are divided among several members, which may be in several processes. Each group reads all messages.
+        # @param segments [Integer, nil] from 2 to 1,000
+        # @param segment_by [#call, nil] called with a message, before its payload is decoded; messages with equal answers belong to one
+        #   segment. nil: its key, or its offset where it has none
+        def consumer_group(name, segments: nil, segment_by: nil, **unknown, &block)
+          known("consumer_group #{name.to_s.inspect}", unknown, %i[segments segment_by])
           return report("consumer_group #{name.to_s.inspect} needs a block with its topics") unless block
 
           name = name.to_s if name.is_a?(Symbol)
           rule = Settings::Rules::NAME
           return report("consumer_group needs a name, not #{name.inspect}: #{rule.expected}") if rule.problem(name)
 
-          GroupBuilder.new(name, @problems, @defaults, @notes).apply(block)
+          return GroupBuilder.new(name, @problems, @defaults, @notes).apply(block) if segments.nil? && segment_by.nil?
+
+          problems = Filtering::Segment::RULES.errors({segments:, segment_by:})
+          return problems.each { |problem| report("consumer_group #{name.inspect}: #{problem}") } if problems.any?
+
+          segments.times { |number| segment(name, {number:, segments:, by: segment_by}, block) }
         end
 
         private
+
+        def segment(name, arguments, block)
+          own = proc { filter(Filtering::Segment, **arguments) }
+          GroupBuilder.new("#{name}.#{arguments[:number]}", @problems, [*@defaults, own], @notes).apply(block)
+        end
 
         # For routes whose messages may be produced for later.
         def delay_topics_for(*names)

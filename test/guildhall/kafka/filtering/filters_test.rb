@@ -42,6 +42,16 @@ class KafkaFiltersTest < GuildhallTest
     assert_equal 1, selection.each.size
   end
 
+  def test_segments_divide_messages_by_their_keys
+    shares = [nil, lambda(&:partition), ->(message) { message.offset / 10 }].map do |by|
+      Array.new(3) { |number| outcome(filter(:Segment, number:, segments: 3, by:), selection(0...30)).first }
+    end
+    shares.each { |share| assert_equal (0...30).to_a, share.flatten.sort }
+    assert_equal [0, 1, 2], shares[0].flat_map { |offsets| offsets.map { |offset| offset % 3 }.uniq }.sort # each key is in one
+    assert_equal [30, 0, 0], shares[1].map(&:size)
+    assert_equal [(0...10).to_a, (10...20).to_a, (20...30).to_a], shares[2]
+  end
+
   def test_what_cannot_wait_is_refused
     selection = selection(0...3)
     other = selection(0...3).first

@@ -22,6 +22,34 @@ class KafkaGroupBuilderTest < GuildhallTest
       topics.map { |topic| [topic.name, topic.group, topic.scheduled_tasks.map(&:name)] }
   end
 
+  def test_segments_are_groups_of_which_each_takes_some_messages
+    handles = Class.new(Guildhall::Kafka::Consumer) { def consume = nil }
+    errors, topics = draw do
+      consumer_group("orders", segments: 3, segment_by: ->(message) { message.partition }) do
+        topic("t") do
+          consumer handles
+          retry_topics 5
+          dead_letter_queue topic: "t.dead"
+        end
+      end
+    end
+    assert_empty errors
+    assert_equal [%w[orders.0 t], %w[orders.0 t.orders.0.retry.5], %w[orders.1 t], %w[orders.1 t.orders.1.retry.5], %w[orders.2 t], %w[orders.2 t.orders.2.retry.5]],
+      topics.map { |topic| [topic.group, topic.name] }
+    assert_equal [0, 1, 2], topics.reject(&:retry_topic?).map { |topic| topic.filters.first.arguments[:number] }
+  end
+
+  def test_segments_that_are_none
+    errors, = draw do
+      consumer_group("a", segments: 1) { topic("t") }
+      consumer_group("b", segments: 2, segment_by: 3) { topic("t") }
+      consumer_group("c", segment: 2) { topic("u") }
+    end
+    ["consumer_group \"a\": segments must be", "consumer_group \"b\": segment_by must be", "consumer_group \"c\""].each do |text|
+      assert(errors.any? { |error| error.include?(text) }, "#{text}: #{errors}")
+    end
+  end
+
   def test_everything_that_is_wrong_is_reported_together
     errors, = draw do
       schedule do
