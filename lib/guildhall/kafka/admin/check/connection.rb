@@ -97,10 +97,7 @@ module Guildhall
           # @return [Array<String>, nil] the topics' names; nil: the brokers do not take these credentials, or do not answer
           def login
             names = Broker::Session.open({**@settings, "group.id": "guildhall.check"}, &:topic_names)
-            how = @settings[:"sasl.mechanism"] || @settings[:"sasl.mechanisms"]
-            how = @settings[:"security.protocol"].to_s.match?(/sasl/i) ? "#{how} as #{@settings[:"sasl.username"] || "the token's user"}" : nil
-            @note.call("brokers", "login", :ok,
-              [how || "no user and password are asked for", tls? ? "encrypted" : "not encrypted"].join(", "))
+            @note.call("brokers", "login", :ok, "#{user}, #{tls? ? "encrypted" : "not encrypted"}")
             names
           rescue KafkaError => error
             @note.call("brokers", "login", :problem, error.message)
