@@ -224,6 +224,7 @@ module Guildhall
       def_delegator :@producers, :queue_size, :producer_queue
       def_delegators :@instrumentation, :publish, :listening?
       def_delegator :@clients, :settings, :client_settings
+      def_delegators :@clients, :fall_back, :ask_again?
       def_delegator :@clients, :together, :topics_by_client
 
       def runners = @runtime&.runners

@@ -2,6 +2,7 @@
 
 require "guildhall/option_rules"
 require_relative "config/librdkafka_settings"
+require_relative "group/protocols"
 require_relative "partition/backoff"
 require_relative "settings/rules"
 require_relative "settings/table"
@@ -44,6 +45,10 @@ module Guildhall
         "the security settings from `kafka`"
       setting :group_id, nil, Rules::NAME,
         "consumer group of topics that are routed outside a `consumer_group`; nil: `kafka`'s `group.id`, or \"guildhall\""
+      setting :group_protocol, :auto, Group::Protocols.rule,
+        "how the members of consumer groups divide the partitions. `:consumer`: the protocol of Kafka 4 (KIP-848), with which only " \
+        "partitions that move rest; `:classic`: the one before; `:auto`: the first where the brokers offer it and no setting of " \
+        "librdkafka rules it out, such as `session.timeout.ms` ([protocols](kafka_protocols.md))"
       setting :client_id, "guildhall", Rules::NAME, "what brokers call this application"
       setting :concurrency, 5, OptionRules.integer(ceiling: 10_000), "runner threads, which call consumers"
       setting :max_messages, 500, Rules::COUNT, "messages of one partition in a batch, at most"

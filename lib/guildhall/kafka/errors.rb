@@ -179,7 +179,7 @@ module Guildhall
         text = FFI::MemoryPointer.new(:char, MAX_TEXT_BYTES)
         code = client.with_handle { |handle| Broker::Librdkafka.rd_kafka_fatal_error(handle, text, MAX_TEXT_BYTES) }
         name = Broker::Errors.name_of(code)
-        new(code, name, Broker::Errors.explain(name, text.read_string))
+        new(code, name, Broker::Errors.explain(name, text.read_string, joining: true))
       end
     end
   end

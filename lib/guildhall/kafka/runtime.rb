@@ -38,7 +38,7 @@ module Guildhall
       attr_reader :unfinished
 
       def_delegators :@application, :config, :publish, :listening?, :error, :producer, :transactional_producer, :abandon,
-        :consumer_class, :client_settings, :reachability
+        :consumer_class, :client_settings, :fall_back, :ask_again?, :reachability
 
       # @param routed [Array<Routing::Topic>] all that are routed
       def initialize(application, topics, routed, tick_interval: TICK_SECONDS, lag_interval: LAG_SECONDS,

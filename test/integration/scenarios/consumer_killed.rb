@@ -8,6 +8,7 @@ require_relative "../support/scenario"
 
 WORKER = <<~'RUBY'
   require "guildhall/kafka"
+  require "json"
   $stdout.sync = true
   class Telling < Guildhall::Kafka::Consumer
     def consume
@@ -18,8 +19,7 @@ WORKER = <<~'RUBY'
     end
   end
   Guildhall::Kafka.configure do |config|
-    config.kafka = {"bootstrap.servers": ARGV[0], "auto.offset.reset": "earliest", "session.timeout.ms": Integer(ARGV[3]),
-                    "heartbeat.interval.ms": 300}
+    config.kafka = {"bootstrap.servers": ARGV[0], "auto.offset.reset": "earliest", **JSON.parse(ARGV[3])}
     config.group_id = ARGV[2]
     config.commit_interval = 0.1
     config.max_messages = 20
@@ -36,7 +36,7 @@ Scenario.run do
   kills = 0
   begins = [[0, 0], [0, 0]]
   worker = lambda do |&stop|
-    IO.popen([RbConfig.ruby, "-e", WORKER, servers, name, group, embedded ? "1000" : "6000"]) do |output|
+    IO.popen([RbConfig.ruby, "-e", WORKER, servers, name, group, JSON.generate(Scenario.membership(session: embedded ? 1_000 : 6_000))]) do |output|
       handled = []
       while (line = output.gets)
         partition, offset, life = line.split.map(&:to_i)

@@ -18,7 +18,7 @@ Scenario.run do
   kills = 0
   release = "#{account.path}.release"
   member = lambda do |&stop|
-    arguments = [servers, name, group, embedded ? "1000" : "6000", account.path, "k1,k4", "7", release]
+    arguments = [servers, name, group, JSON.generate(Scenario.membership(session: embedded ? 1_000 : 6_000)), account.path, "k1,k4", "7", release]
     IO.popen([RbConfig.ruby, MEMBER, *arguments]) do |output|
       handled = 0
       stop.call(output.pid, handled += 1) while output.gets

@@ -17,7 +17,7 @@ Scenario.run do
   produce(name, (0...(keys * each)).map { |i| {payload: (i / keys).to_s, key: "k#{i % keys}", partition: i % partitions} })
   keys.times { |key| account.produced("k#{key}", each) }
   release = "#{account.path}.release"
-  arguments = [servers, name, group, embedded ? "2000" : "6000", account.path, "k1,k11,k21,k31", "9", release]
+  arguments = [servers, name, group, JSON.generate(Scenario.membership(session: embedded ? 2_000 : 6_000)), account.path, "k1,k11,k21,k31", "9", release]
   quiet = {out: File::NULL, err: File::NULL}
   begin
     members = Array.new(2) { Process.spawn(RbConfig.ruby, MEMBER, *arguments, **quiet) }

@@ -26,8 +26,8 @@ Scenario.run do
       self.class::REVOKED << partition
     end
   end
-  kafka = {"bootstrap.servers": servers, "auto.offset.reset": "earliest", "session.timeout.ms": 6_000, "heartbeat.interval.ms": 200,
-           "partition.assignment.strategy": ENV.fetch("STRATEGY", "range")}
+  kafka = {"bootstrap.servers": servers, "auto.offset.reset": "earliest",
+           **Scenario.membership("partition.assignment.strategy": ENV.fetch("STRATEGY", "range"))}
   configure(kafka:, max_messages: 20, commit_interval: 0.2)
   routes { topic(name) { consumer(consumer) } }
   start

@@ -11,8 +11,7 @@ Scenario.run do
   partitions = 6
   seconds = long? ? 60 : 6
   name = topic(partitions:)
-  kafka = {"session.timeout.ms": 6_000, "heartbeat.interval.ms": 200,
-           "partition.assignment.strategy": ENV.fetch("STRATEGY", "range")}
+  kafka = Scenario.membership("partition.assignment.strategy": ENV.fetch("STRATEGY", "range"))
   consumer = accounting(pause: 0.001)
   configure(librdkafka: kafka, max_messages: 20, commit_interval: 0.2)
   routes { topic(name) { consumer(consumer) } }

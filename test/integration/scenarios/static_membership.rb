@@ -11,7 +11,7 @@ Scenario.run do
   partitions = 4
   name = topic(partitions:)
   second = topic(name: "second")
-  kafka = {"session.timeout.ms": 30_000, "heartbeat.interval.ms": 500}
+  kafka = Scenario.membership(session: 30_000, heartbeat: 500)
   consumer = accounting
   rebalances = Thread::Queue.new
   configure(librdkafka: {**kafka, "group.instance.id": "a"}, commit_interval: 0.2)

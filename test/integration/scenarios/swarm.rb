@@ -10,11 +10,10 @@ require_relative "../support/scenario"
 SWARM = <<~'RUBY'
   require "guildhall/kafka"
   require_relative "test/integration/support/member"
-  servers, topic, group, account, session = ARGV
+  servers, topic, group, account, membership = ARGV
   consumer = Member.consumer(Account.open(account), 0.001)
   Guildhall::Kafka.configure do |config|
-    config.kafka = {"bootstrap.servers": servers, "auto.offset.reset": "earliest", "session.timeout.ms": Integer(session),
-                    "heartbeat.interval.ms": 300}
+    config.kafka = {"bootstrap.servers": servers, "auto.offset.reset": "earliest", **JSON.parse(membership)}
     config.group_id = group
     config.commit_interval = 0.1
     config.pause_timeout = 0.2
@@ -35,7 +34,7 @@ Scenario.run do
   pids = []
   lock = Mutex.new
   swarm = lambda do
-    arguments = [servers, name, group, account.path, embedded ? "2000" : "6000"]
+    arguments = [servers, name, group, account.path, JSON.generate(Scenario.membership(session: embedded ? 2_000 : 6_000))]
     IO.popen([RbConfig.ruby, "-e", SWARM, *arguments], chdir: File.expand_path("../../..", __dir__)).tap do |io|
       Thread.new { io.each_line { |line| lock.synchronize { pids << line[/\Apid (\d+)/, 1]&.to_i } } }
     end

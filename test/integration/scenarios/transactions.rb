@@ -10,6 +10,7 @@ require_relative "../support/scenario"
 
 WORKER = <<~'RUBY'
   require "guildhall/kafka"
+  require "json"
   $stdout.sync = true
   TARGET = ARGV[3]
   class Doubling < Guildhall::Kafka::Consumer
@@ -28,7 +29,7 @@ WORKER = <<~'RUBY'
     end
   end
   Guildhall::Kafka.configure do |config|
-    config.kafka = {"bootstrap.servers": ARGV[0], "auto.offset.reset": "earliest", "session.timeout.ms": 6_000, "heartbeat.interval.ms": 300}
+    config.kafka = {"bootstrap.servers": ARGV[0], "auto.offset.reset": "earliest", **JSON.parse(ARGV[4])}
     config.group_id = ARGV[1]
     config.commit_interval = 0.1
     config.max_messages = 20
@@ -57,7 +58,7 @@ Scenario.run do
   readers = []
   start_worker = lambda do
     output, writer = IO.pipe
-    pid = spawn(RbConfig.ruby, "-e", WORKER, servers, group, source, target, out: writer)
+    pid = spawn(RbConfig.ruby, "-e", WORKER, servers, group, source, target, JSON.generate(Scenario.membership), out: writer)
     writer.close
     readers << Thread.new { output.each_line { handled << 1 } }
     pid

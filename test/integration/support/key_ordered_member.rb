@@ -3,12 +3,13 @@
 # A member of a group whose topic is ordered by key, in a process of its own. Some keys are stuck: one message of each fails until
 # the file `release` exists. Every thirteenth message fails twice. Prints the offset of each message that it has handled.
 #
-# Arguments: servers, topic, group, session time-out in ms, path of the account, keys that are stuck (`k1,k4`), number of the
+# Arguments: servers, topic, group, settings of the membership as JSON, path of the account, keys that are stuck (`k1,k4`), number of the
 # message at which they are, path of the file `release`.
 require "guildhall/kafka"
+require "json"
 require_relative "account"
 
-servers, topic, group, session, account, stuck, number, release = ARGV
+servers, topic, group, membership, account, stuck, number, release = ARGV
 $stdout.sync = true
 ACCOUNT = Account.open(account)
 STUCK = stuck.split(",").to_h { |key| [key, Integer(number)] }.freeze
@@ -30,8 +31,7 @@ class Telling < Guildhall::Kafka::Consumer
 end
 
 Guildhall::Kafka.configure do |config|
-  config.kafka = {"bootstrap.servers": servers, "auto.offset.reset": "earliest", "session.timeout.ms": Integer(session),
-                  "heartbeat.interval.ms": 300}
+  config.kafka = {"bootstrap.servers": servers, "auto.offset.reset": "earliest", **JSON.parse(membership)}
   config.group_id = group
   config.commit_interval = 0.1
   config.max_messages = 50

@@ -27,6 +27,10 @@ class Scenario
   # With the embedded broker, a group takes a session time-out to start again after a member has left.
   QUICK = {"session.timeout.ms": 2_000, "heartbeat.interval.ms": 200}.freeze
 
+  # Of a broker, with which members of the consumer protocol are missed, and hear of changes, as soon.
+  QUICK_GROUPS = {"group.consumer.min.session.timeout.ms" => 1_000, "group.consumer.session.timeout.ms" => 6_000,
+                  "group.consumer.min.heartbeat.interval.ms" => 100, "group.consumer.heartbeat.interval.ms" => 300}.freeze
+
   # It keeps 5 MB a partition.
   COMPACT = {"compression.codec": "lz4"}.freeze
 
@@ -39,8 +43,10 @@ class Scenario
     Rdkafka::Config.logger = Logger.new($stderr, level: Logger::FATAL)
     scenario = new
     TimeLimit.watch("the scenario", Integer(ENV.fetch("SCENARIO_LIMIT", TimeLimit::SECONDS))) do
-      scenario.instance_eval(&)
-      scenario.settle
+      unless consumer_protocol? && !scenario.own_broker(QUICK_GROUPS) # without a command to start one with, there is nothing to prove
+        scenario.instance_eval(&)
+        scenario.settle
+      end
     end
     puts "ok #{scenario.notes.join(", ")}"
   rescue Failed => error
@@ -48,6 +54,17 @@ class Scenario
   ensure
     warn("SEED=#{seed}") if $!
     scenario&.finish
+  end
+
+  # PROTOCOL=consumer: the scenario's members use the consumer protocol, of a broker of its own.
+  def self.consumer_protocol? = ENV["PROTOCOL"] == "consumer"
+
+  # @param session [Integer] milliseconds, which are the broker's with the consumer protocol, as those of {QUICK_GROUPS}
+  # @return [Hash{Symbol=>Object}] librdkafka's settings of a member; with the consumer protocol, what is left of them
+  def self.membership(session: 6_000, heartbeat: 300, **settings)
+    return {"group.protocol": "consumer"} if consumer_protocol?
+
+    {"session.timeout.ms": session, "heartbeat.interval.ms": heartbeat, **settings}
   end
 
   attr_reader :notes, :errors, :servers, :embedded
@@ -83,6 +100,9 @@ class Scenario
   def group
     "group-#{@id}"
   end
+
+  # From here on.
+  def another_group = @id = SecureRandom.hex(4)
 
   # @return [String] the name of a new topic
   def topic(partitions: 1, name: "topic")

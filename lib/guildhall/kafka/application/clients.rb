@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../config"
+require_relative "../group/protocols"
 require_relative "../producing/settings"
 
 module Guildhall
@@ -27,6 +28,7 @@ module Guildhall
 
         def initialize(config)
           @config = config
+          @protocols = Group::Protocols.new(config)
         end
 
         # @return [Array<Array<Routing::Topic>>] those together that one client can read
@@ -49,14 +51,29 @@ module Guildhall
         # Several clients of one group are as many members, of which each needs a name of its own where they have names.
         # @param topic [Routing::Topic] one of the client's
         # @param number [Integer] which it is of the clients of this group
-        def settings(topic, number = 1)
-          settings = Config::LibrdkafkaSettings::DEFAULTS.merge(@config.librdkafka, topic.kafka)
+        # @param refused [Hash{Symbol=>Boolean}] `refused: true`: as if the brokers refused the consumer protocol
+        def settings(topic, number = 1, **refused)
+          settings = given(topic)
+          settings = @protocols.apply(settings, topic.group, **refused) unless topic.assigned
           settings[:"auto.offset.reset"] = topic.initial_offset if topic.initial_offset
           instance = settings[:"group.instance.id"]
           settings[:"group.instance.id"] = [instance, *process_number, *(number if number > 1)].join("-") if instance
           Config::Secrets.hide(settings).merge("client.id": @config.client_id, "group.id": topic.group, "enable.auto.offset.store": false,
             "enable.auto.commit": false)
         end
+
+        # @return [Array<String>] settings that do not go with the protocol of the topic's group
+        def protocol_problems(topic) = topic.assigned ? [] : @protocols.problems(given(topic), topic, topic.kafka)
+
+        # A member of the topic's group has ended with an error. See {Group::Protocols#fall_back}.
+        def fall_back(topic, error) = @protocols.fall_back(topic.group, given(topic), error)
+
+        # A member of the topic's group has an error. See {Group::Protocols#ask_again?}.
+        def ask_again?(topic, error) = @protocols.ask_again?(topic.group, error)
+
+        private
+
+        def given(topic) = Config::LibrdkafkaSettings::DEFAULTS.merge(@config.librdkafka, topic.kafka)
       end
     end
   end

@@ -36,9 +36,14 @@ module Guildhall
         def validate_together(topics)
           @clients.together(topics).each do |some|
             settings = @clients.settings(some.first)
+            wrong = @clients.protocol_problems(some.first)
+            next @problems.add(*wrong) if wrong.any? # librdkafka's own words for it would come as well
+
             validate_multiplexing(some.first, settings)
             validate_polling(settings)
-            Config::LibrdkafkaSettings.validate_together(settings, :rd_kafka_consumer, @problems, "kafka")
+            [settings, @clients.settings(some.first, refused: true)].uniq.each do |either|
+              Config::LibrdkafkaSettings.validate_together(either, :rd_kafka_consumer, @problems, "kafka")
+            end
           end
           Config::LibrdkafkaSettings.validate_together(Producing::Settings.of(@config), :rd_kafka_producer, @problems, "producer")
           Producing::Settings.validate_promise(topics, @config, @problems)
@@ -62,7 +67,7 @@ module Guildhall
           return unless topic.multiplexing.elastic? && settings[:"group.instance.id"]
 
           @problems.add("group #{topic.group}: multiplexing #{topic.multiplexing.size} cannot have group.instance.id: partitions of a " \
-                        "static member that leaves would have no consumer until session.timeout.ms; " \
+                        "static member that leaves would have no consumer until its session is over; " \
                         "write multiplexing #{topic.multiplexing.maximum}")
         end
 

@@ -97,7 +97,7 @@ module Guildhall
           "the brokers' create.topic.policy.class.name refuses this topic: create it by hand" => :policy_violation,
           "set session.timeout.ms between the brokers' group.min.session.timeout.ms and group.max.session.timeout.ms" =>
             :invalid_session_timeout,
-          "give all members of the group the same partition.assignment.strategy and group.protocol" => :inconsistent_group_protocol,
+          "the group has members with another partition.assignment.strategy: give all the same, or stop those first" => :inconsistent_group_protocol,
           "the group has as many members as the brokers' group.max.size allows" => :group_max_size_reached,
           "correct the name of the consumer group" => :invalid_group_id,
           "the brokers are too old for this request" => :unsupported_version,
@@ -111,7 +111,16 @@ module Guildhall
           topic_authorization_failed: "grant WRITE and DESCRIBE on topic %<topic>s",
           cluster_authorization_failed: "grant IDEMPOTENT_WRITE on the cluster"
         }.freeze
-        private_constant :KINDS, :COMMIT_SETTLED, :OUTAGES, :ADVICE_TO_PRODUCE
+        # code => what to do where a member cannot join its group: of the consumer protocol alone
+        ADVICE_TO_JOIN = {
+          "Kafka offers it from 4.0 on, where the brokers' group.coordinator.rebalance.protocols has \"consumer\" and the cluster's " \
+          "feature group.version is 1; without it set config.group_protocol to :classic" => %i[unsupported_version unsupported_feature],
+          "the group has members with the classic protocol that no member of the consumer protocol can work with: those with the " \
+          "strategy cooperative-sticky, and any where the brokers' group.consumer.migration.policy is not bidirectional: stop all members, " \
+          "then start these" => :group_id_not_found,
+          "set group.remote.assignor to one of the brokers' group.consumer.assignors" => :unsupported_assignor
+        }.flat_map { |advice, codes| [*codes].map { |code| [code, advice] } }.to_h.freeze
+        private_constant :ADVICE_TO_JOIN, :KINDS, :COMMIT_SETTLED, :OUTAGES, :ADVICE_TO_PRODUCE
 
         class << self
           # @return [Symbol, nil] a key of {CODES}; nil: any other
@@ -141,15 +150,17 @@ module Guildhall
           def unusable?(code) = %i[missing right].include?(kind(code))
 
           # @param to [String, nil] the topic that a message could not be sent to; nil: it is about something else
+          # @param joining [Boolean] whether a member has ended with it
           # @return [String, nil] what to do about it, in one line; nil: nothing is known
-          def advice(code, to: nil)
+          def advice(code, to: nil, joining: false)
             symbol = symbol(code)
-            (to && ADVICE_TO_PRODUCE[symbol]&.then { |advice| format(advice, topic: to) }) || ADVICE[symbol]
+            (to && ADVICE_TO_PRODUCE[symbol]&.then { |advice| format(advice, topic: to) }) ||
+              (ADVICE_TO_JOIN[symbol] if joining) || ADVICE[symbol]
           end
 
           # @param text [String, nil] what librdkafka or the broker says
           # @return [String] text and advice, in one line
-          def explain(code, text) = [*text, *advice(code)].join("; ")
+          def explain(code, text, **) = [*text, *advice(code, **)].join("; ")
 
           # @return [String] librdkafka's name, such as "_TRANSPORT"
           def name_of(number) = Rdkafka::Bindings.rd_kafka_err2name(number)

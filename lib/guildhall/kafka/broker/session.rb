@@ -21,6 +21,7 @@ module Guildhall
 
         SETTINGS = {"enable.auto.commit": false, "enable.auto.offset.store": false, "enable.partition.eof": true,
                     "auto.offset.reset": "earliest", "allow.auto.create.topics": false}.freeze
+        MEMBERS = %i[group.instance.id group.protocol group.remote.assignor].freeze # settings that mean something only to members
         TIMEOUT_SECONDS = 10
         LEADER_SECONDS = 5 # for the leader of some partitions: if that broker is down, there is time left to ask the others
         FIRST_WAIT_SECONDS = 1 # each wait for an answer is twice as long, to look in between whether brokers refuse the credentials
@@ -31,7 +32,7 @@ module Guildhall
         LAST = -1
         CLOSE_SECONDS = 5
         MAX_BYTES = 10_000_000 # in memory while a range is read
-        private_constant :SETTINGS, :LEADER_SECONDS, :FIRST_WAIT_SECONDS, :PAUSE_SECONDS, :READ_MS, :BEGINNING,
+        private_constant :SETTINGS, :MEMBERS, :LEADER_SECONDS, :FIRST_WAIT_SECONDS, :PAUSE_SECONDS, :READ_MS, :BEGINNING,
           :LAST, :CLOSE_SECONDS, :MAX_BYTES
 
         # Errors that the client reports beside its answers, such as refused credentials: the request that they hold up only times out.
@@ -85,7 +86,7 @@ module Guildhall
           @timeout = timeout
           @complaints = Complaints.new(settings)
           @borrowed = !client.nil?
-          @client = client || Group::Client.new({**settings.except(:"group.instance.id"), **SETTINGS}, @complaints)
+          @client = client || Group::Client.new({**settings.except(*MEMBERS), **SETTINGS}, @complaints)
         end
 
         # All that this user may see.

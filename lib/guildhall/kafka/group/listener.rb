@@ -158,13 +158,22 @@ module Guildhall
         end
 
         def failed(error)
-          return @runtime.failed(error, group: @group) if @failed
+          return fall_back(error) || @runtime.failed(error, group: @group) if @failed
 
           @runtime.error(error, "listener", group: @group)
           return if leaving?
 
           limit = (@polled_at = Clock.now) + RESTART_PAUSE_SECONDS
           sleep(0.1) until leaving? || Clock.now > limit
+        end
+
+        # The consumer protocol was refused, and the next client is to use the classic one.
+        def fall_back(error)
+          answer = @runtime.fall_back(@topics.first, error) or return false
+
+          @runtime.publish("protocol.refused", group: @group, reason: error.code_name) if answer == :first
+          @failed = false
+          true
         end
 
         def listen
@@ -238,6 +247,8 @@ module Guildhall
           partitions.each { |partition| partition.missing = true if partition.name == error.topic } if error.unknown_topic?
           found = KafkaError.from(error)
           partition_of(error.topic, error.partition)&.denied = found if error.denied?
+          raise found if @runtime.ask_again?(@topics.first, found)
+
           place = {topic: error.topic, partition: (error.partition if error.topic && !error.partition.negative?)}.compact
           @runtime.error(found, "librdkafka", group: @group, **place)
         end

@@ -10,7 +10,7 @@ module Guildhall
       # to wait for that for ever. And where the brokers' metadata named none of them (the only broker stood still for longer
       # than its own session), it forgets all brokers and may not return to `bootstrap.servers`.
       class LostMembership
-        SESSION_TIMEOUT_MS = 45_000 # librdkafka's default
+        SESSION_TIMEOUT_MS = 45_000 # by default, of librdkafka; and of brokers, who decide it with the consumer protocol
         GRACE_SECONDS = 5 # beyond the session time-out
         ANSWER_MS = 2_000 # that the brokers have to answer
         COMMIT_STUCK = "commit still pending after all partitions were lost; rejoining the group"

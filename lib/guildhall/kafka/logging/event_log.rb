@@ -3,6 +3,7 @@
 require "logger"
 require "guildhall/error_boundary"
 require "guildhall/printable"
+require_relative "../broker/errors"
 require_relative "../events"
 require_relative "../logging"
 
@@ -72,6 +73,11 @@ module Guildhall
         end
 
         def schema_registry_reachable(registry:, seconds:, **) = "schema registry #{registry} answers again, after #{seconds.round} s"
+
+        def protocol_refused(group:, reason:, **)
+          "group #{group}: the classic protocol is used, for the brokers refuse the consumer protocol (#{reason}): " \
+            "#{Broker::Errors.advice(reason, joining: true)}"
+        end
 
         def rebalance_partitions_assigned(group:, partitions:, member: 1, **)
           "#{membership(group, member)}: assigned #{places(partitions)}"

@@ -25,7 +25,9 @@ module Guildhall
         JUST_CONNECTED = /\A[01]?\d{1,3}ms in state UP/
         # OpenSSL's own account of an error that librdkafka reports anyway.
         DETAIL = /\A[\w-]+: error:\h+:/
-        private_constant :BROKER, :UNREACHABLE, :BEFORE_USE, :JUST_CONNECTED, :DETAIL
+        # The member's listener reports that it cannot join, or joins in another way.
+        JOINING = /Fatal error: .*ConsumerGroupHeartbeat/
+        private_constant :BROKER, :UNREACHABLE, :BEFORE_USE, :JUST_CONNECTED, :DETAIL, :JOINING
 
         # @yieldparam broker [String] host and port of one that cannot be reached
         def initialize(target, &unreachable)
@@ -43,7 +45,7 @@ module Guildhall
             match = BROKER.match(text)
             next if @unreachable && match && unreachable(match)
 
-            severity = match && match[:reason].match?(DETAIL) ? DEBUG : severity || UNKNOWN
+            severity = JOINING.match?(text) || (match && match[:reason].match?(DETAIL)) ? DEBUG : severity || UNKNOWN
             line = @target.level <= severity && @lock.synchronize { repeated(text) }
             @target.add(severity, line) if line
           end

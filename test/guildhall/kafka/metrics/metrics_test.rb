@@ -221,7 +221,7 @@ class MetricsTest < GuildhallTest
                consumer.revoked consumer.shutdown
                dead_letter_queue.blocked filter.waiting forwarding.blocked key.limit_reached key.parked
                key.resumed members.changed offsets.none offsets.reset
-               partition.abandoned partition.paused partition.resumed routes.overlapping statistics.emitted swarm.forked swarm.process_ended
+               partition.abandoned partition.paused partition.resumed protocol.refused routes.overlapping statistics.emitted swarm.forked swarm.process_ended
                swarm.process_restarting swarm.process_started swarm.process_stopping swarm.running].freeze
 
   def test_each_event_is_a_metric_or_known_not_to_be
