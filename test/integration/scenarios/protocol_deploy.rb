@@ -7,6 +7,7 @@
 # joins takes its share from the others, and they keep the rest; from one that leaves, nobody else gives anything up. With static members
 # each partition rests once, while its own process is restarted. With ordering by key and virtual partitions beside, nothing is lost or
 # reordered.
+ENV["SESSION"] = "30000" # a process that is started again must be back by then
 require_relative "../support/scenario"
 require_relative "../support/deploy"
 

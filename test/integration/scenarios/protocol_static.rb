@@ -4,4 +4,5 @@
 #
 # Proves with the consumer protocol (KIP-848) what static_membership.rb proves with the classic one.
 ENV["PROTOCOL"] = "consumer"
+ENV["SESSION"] = "30000" # a process that is started again must be back by then
 require_relative "static_membership"

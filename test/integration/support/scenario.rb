@@ -27,8 +27,9 @@ class Scenario
   # With the embedded broker, a group takes a session time-out to start again after a member has left.
   QUICK = {"session.timeout.ms": 2_000, "heartbeat.interval.ms": 200}.freeze
 
-  # Of a broker, with which members of the consumer protocol are missed, and hear of changes, as soon.
-  QUICK_GROUPS = {"group.consumer.min.session.timeout.ms" => 1_000, "group.consumer.session.timeout.ms" => 6_000,
+  # Of a broker, with which members of the consumer protocol are missed, and hear of changes, as soon. SESSION: milliseconds after which they
+  # are missed.
+  QUICK_GROUPS = {"group.consumer.min.session.timeout.ms" => 1_000, "group.consumer.session.timeout.ms" => Integer(ENV.fetch("SESSION", "6000")),
                   "group.consumer.min.heartbeat.interval.ms" => 100, "group.consumer.heartbeat.interval.ms" => 300}.freeze
 
   # It keeps 5 MB a partition.
