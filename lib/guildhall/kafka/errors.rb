@@ -178,8 +178,13 @@ module Guildhall
       def self.of(client)
         text = FFI::MemoryPointer.new(:char, MAX_TEXT_BYTES)
         code = client.with_handle { |handle| Broker::Librdkafka.rd_kafka_fatal_error(handle, text, MAX_TEXT_BYTES) }
+        joining(code, text.read_string)
+      end
+
+      # @return [FatalError] of a member
+      def self.joining(code, text)
         name = Broker::Errors.name_of(code)
-        new(code, name, Broker::Errors.explain(name, text.read_string, joining: true))
+        new(code, name, Broker::Errors.explain(name, text, joining: true))
       end
     end
   end

@@ -97,7 +97,8 @@ module Guildhall
           "the brokers' create.topic.policy.class.name refuses this topic: create it by hand" => :policy_violation,
           "set session.timeout.ms between the brokers' group.min.session.timeout.ms and group.max.session.timeout.ms" =>
             :invalid_session_timeout,
-          "the group has members with another partition.assignment.strategy: give all the same, or stop those first" => :inconsistent_group_protocol,
+          "the group has members with another partition.assignment.strategy: give all the same, or stop those first" =>
+            :inconsistent_group_protocol,
           "the group has as many members as the brokers' group.max.size allows" => :group_max_size_reached,
           "correct the name of the consumer group" => :invalid_group_id,
           "the brokers are too old for this request" => :unsupported_version,
@@ -115,9 +116,9 @@ module Guildhall
         ADVICE_TO_JOIN = {
           "Kafka offers it from 4.0 on, where the brokers' group.coordinator.rebalance.protocols has \"consumer\" and the cluster's " \
           "feature group.version is 1; without it set config.group_protocol to :classic" => %i[unsupported_version unsupported_feature],
-          "the group has members with the classic protocol that no member of the consumer protocol can work with: those with the " \
-          "strategy cooperative-sticky, and any where the brokers' group.consumer.migration.policy is not bidirectional: stop all members, " \
-          "then start these" => :group_id_not_found,
+          "the group has members with the classic protocol that none of the consumer protocol can work with: those with the " \
+          "strategy cooperative-sticky, and any where the brokers' group.consumer.migration.policy is not bidirectional: stop all " \
+          "members, then start these" => :group_id_not_found,
           "set group.remote.assignor to one of the brokers' group.consumer.assignors" => :unsupported_assignor
         }.flat_map { |advice, codes| [*codes].map { |code| [code, advice] } }.to_h.freeze
         private_constant :ADVICE_TO_JOIN, :KINDS, :COMMIT_SETTLED, :OUTAGES, :ADVICE_TO_PRODUCE

@@ -26,6 +26,7 @@ module Guildhall
         QUEUE_FULL = -184
         SSL = -181
         WAIT_COORD = -180
+        UNSUPPORTED_FEATURE = -165
         FATAL = -150
         UNKNOWN_TOPIC_OR_PART = 3
         LEADER_NOT_AVAILABLE = 5

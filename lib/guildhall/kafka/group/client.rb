@@ -120,6 +120,7 @@ module Guildhall
           @consumer = @config.consumer
           @native = Broker::NativeClient.of(@consumer)
           @commits = Commits.new(self)
+          @subscribed = false
         end
 
         # See {Commits}.
@@ -130,7 +131,12 @@ module Guildhall
         def with_handle(&) = @native.with_inner(&)
 
         # @param names [Array<String>] topics; none: no subscription
-        def subscribe(names) = names.any? ? @consumer.subscribe(*names) : @consumer.unsubscribe
+        def subscribe(names)
+          @subscribed = names.any?
+          @subscribed ? @consumer.subscribe(*names) : @consumer.unsubscribe
+        end
+
+        def subscribed? = @subscribed
 
         # Reads these partitions and no others, whatever others do: without a group.
         def assign(offsets)

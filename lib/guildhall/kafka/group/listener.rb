@@ -10,6 +10,7 @@ require_relative "../reading"
 require_relative "../routing/group_routes"
 require_relative "client"
 require_relative "lost_membership"
+require_relative "protocols"
 
 module Guildhall
   module Kafka
@@ -134,6 +135,7 @@ module Guildhall
         def statistics_emitted(json)
           guarded("statistics") do
             @answers.read(json)
+            request { raise_refused } if @answers.never_joins? && @client.subscribed?
             next unless @runtime.listening?("statistics.emitted") && @answers.statistics_due?
 
             statistics = Reachability::Answers::FORMAT.decode(json)
@@ -165,6 +167,14 @@ module Guildhall
 
           limit = (@polled_at = Clock.now) + RESTART_PAUSE_SECONDS
           sleep(0.1) until leaving? || Clock.now > limit
+        end
+
+        # As librdkafka reports it of newer brokers.
+        def raise_refused
+          return unless settings[:"group.protocol"] == Protocols::CONSUMER
+
+          @failed = true
+          raise FatalError.joining(Broker::Librdkafka::UNSUPPORTED_FEATURE, "the brokers do not know the consumer protocol")
         end
 
         # The consumer protocol was refused, and the next client is to use the classic one.

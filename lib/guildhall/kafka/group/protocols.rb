@@ -13,6 +13,7 @@ module Guildhall
       class Protocols
         CHOICE = OptionRules.one_of(:auto, :consumer, :classic)
         NAME = :"group.protocol"
+        CONSUMER = "consumer"
         ASSIGNOR = :"group.remote.assignor"
         # Settings of librdkafka that the consumer protocol does not know => what takes their place.
         CLASSIC = {

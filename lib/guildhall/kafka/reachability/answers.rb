@@ -17,11 +17,17 @@ module Guildhall
         CONNECTING = %w[CONNECT SSL_HANDSHAKE AUTH_LEGACY APIVERSION_QUERY AUTH_HANDSHAKE AUTH_REQ].freeze
         # The coordinator holds these requests back until the other members have come.
         JOINING = %w[wait-join wait-sync].freeze
+        # A member of a group whose coordinator is there, and that has not joined.
+        OUTSIDE = %w[up init].freeze
+        # By this request members join with the consumer protocol. Statistics of librdkafka 2.16 do not list it.
+        HEARTBEAT = "ConsumerGroupHeartbeat"
+        OUTSIDE_SAMPLES = 2 # in a row: one may fall into the moment between
         MICROSECONDS = 1_000_000.0
         FETCH_WAIT_MS = 500 # librdkafka's default
         # received: how many answers; waiting: since when one is waited for, or nil; down: since when there is no connection, or nil.
         BrokerState = Struct.new(:address, :node, :received, :waiting, :down)
-        private_constant :SAMPLE_MS, :SILENT_SECONDS, :CONNECTING, :JOINING, :MICROSECONDS, :FETCH_WAIT_MS, :BrokerState
+        private_constant :SAMPLE_MS, :SILENT_SECONDS, :CONNECTING, :JOINING, :OUTSIDE, :HEARTBEAT, :OUTSIDE_SAMPLES,
+          :MICROSECONDS, :FETCH_WAIT_MS, :BrokerState
 
         # A client's settings, with statistics often enough: for the user they come as often as he has set.
         def self.settings(settings)
@@ -46,6 +52,7 @@ module Guildhall
         # Another client takes the place of the one so far.
         def restart
           @brokers = {}
+          @outside = 0
           @statistics = nil
         end
 
@@ -60,8 +67,13 @@ module Guildhall
             found[name] = state_of(one, @brokers[name], now, joining && one["source"] == "logical")
           end
           @brokers = found
+          @outside = outside?(statistics) ? @outside + 1 : 0
           @statistics = statistics
         end
+
+        # @return [Boolean] whether the client has a coordinator, and has never asked it to join by the consumer protocol: brokers before
+        #   Kafka 3.7 do not know that request, and librdkafka neither sends it then nor says so
+        def never_joins? = @outside >= OUTSIDE_SAMPLES
 
         # After each {#read}: whether these statistics are for the user; librdkafka sends more than he has asked for.
         def statistics_due? = @every.positive? && ((@samples += 1) % @every).zero?
@@ -90,6 +102,13 @@ module Guildhall
         end
 
         private
+
+        def outside?(statistics)
+          return false unless [statistics.dig("cgrp", "state"), statistics.dig("cgrp", "join_state")] == OUTSIDE
+
+          coordinator = statistics["brokers"].each_value.find { |one| one["source"] == "logical" } or return false
+          coordinator["tx"] == coordinator["req"].sum { |name, count| name == HEARTBEAT ? 0 : count } # nothing else was sent
+        end
 
         def state_of(one, before, now, joining)
           state = one["state"]

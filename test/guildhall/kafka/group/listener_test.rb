@@ -42,6 +42,45 @@ class KafkaListenerTest < GuildhallTest
     assert_equal 0, @seen.pop(timeout: LIMIT)
   end
 
+  # Of librdkafka's mock cluster.
+  module Mock
+    extend FFI::Library
+
+    ffi_lib(*Rdkafka::Bindings.ffi_libraries.map(&:name))
+    attach_function :rd_kafka_mock_set_apiversion, %i[pointer int16 int16 int16], :int
+  end
+  CONSUMER_GROUP_HEARTBEAT = 68
+
+  # As brokers before Kafka 4.
+  def forget_the_consumer_protocol
+    Mock.rd_kafka_mock_set_apiversion(@broker.instance_variable_get(:@cluster), CONSUMER_GROUP_HEARTBEAT, -1, -1)
+    @application.config.kafka.delete(:"session.timeout.ms")
+  end
+
+  def test_a_member_is_refused_the_consumer_protocol_and_joins_by_the_classic_one
+    forget_the_consumer_protocol
+    refused = Thread::Queue.new
+    @application.instrumentation.subscribe("protocol.refused") { |event| refused << event.payload }
+    start
+    assert_equal [{group: "guildhall", reason: "_UNSUPPORTED_FEATURE"}], Array.new(refused.size) { refused.pop }
+    assert_nil @application.failure
+    assert_empty @errors
+    @application.stop(timeout: 20)
+    @application.start
+    produce
+    assert_equal 1, @seen.pop(timeout: LIMIT)
+    assert_empty refused, "said once"
+  end
+
+  def test_a_member_that_has_to_use_the_consumer_protocol_says_what_to_do
+    forget_the_consumer_protocol
+    @application.config.group_protocol = :consumer
+    @application.start
+    type, error = @errors.pop(timeout: LIMIT)
+    assert_equal ["fatal", Guildhall::Kafka::FatalError], [type, error.class]
+    assert_includes error.message, "set config.group_protocol to :classic"
+  end
+
   def test_after_an_error_the_consumer_rejoins_the_group
     start
     before = listener.client

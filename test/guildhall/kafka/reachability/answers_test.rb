@@ -166,6 +166,23 @@ class KafkaAnswersTest < GuildhallTest
     assert_equal [:silent], @reachability.told.map(&:first).uniq
   end
 
+  # librdkafka does not send what the brokers do not know, and does not say so.
+  def test_a_member_that_never_asks_its_coordinator_to_join
+    sent = {"ApiVersion" => 2, "Metadata" => 1}
+    looks = lambda do |total, join: "init", state: "up", requests: sent|
+      coordinator = broker(source: "logical", received: 3, waits: 0, idle: 0).merge("tx" => total, "req" => requests)
+      read_all("GroupCoordinator" => coordinator, join:, state:)
+      @answers.never_joins?
+    end
+    assert_equal [false, true], [looks.call(3), looks.call(3)]
+    assert_equal [false, false], [looks.call(4), looks.call(4)], "requests that are not listed were sent"
+    assert_equal [false, false], Array.new(2) { looks.call(4, requests: {**sent, "ConsumerGroupHeartbeat" => 1}) }, "listed by another librdkafka"
+    assert_equal [false] * 4, [{join: "steady"}, {state: "wait-coord"}].flat_map { |look| Array.new(2) { looks.call(3, **look) } }
+    assert_equal [false, true], [looks.call(3), looks.call(3)]
+    @answers.restart
+    refute looks.call(3), "another client"
+  end
+
   # A client that took the place of another knows nothing, but the broker has not answered for as long.
   def test_another_client
     read(broker(received: 10, waits: 1, idle: 0))
@@ -187,11 +204,11 @@ class KafkaAnswersTest < GuildhallTest
 
   def read(one, after: 0) = read_all("b:1/1" => one, after:)
 
-  def read_all(after: 0, join: "steady", **brokers)
+  def read_all(after: 0, join: "steady", state: nil, **brokers)
     @clock.now += after
     internal = {"source" => "internal", "state" => "INIT", "rx" => 0}
     partitions = {"0" => {"broker" => 1}, "1" => {"broker" => 2}}
-    json = Guildhall::JSON.encode("brokers" => {":0/internal" => internal, **brokers}, "cgrp" => {"join_state" => join},
+    json = Guildhall::JSON.encode("brokers" => {":0/internal" => internal, **brokers}, "cgrp" => {"state" => state, "join_state" => join},
       "topics" => {"orders" => {"partitions" => partitions}})
     @answers.read(json)
   end
