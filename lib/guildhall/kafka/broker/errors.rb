@@ -97,7 +97,7 @@ module Guildhall
           "the brokers' create.topic.policy.class.name refuses this topic: create it by hand" => :policy_violation,
           "set session.timeout.ms between the brokers' group.min.session.timeout.ms and group.max.session.timeout.ms" =>
             :invalid_session_timeout,
-          "the group has members with another partition.assignment.strategy: give all the same, or stop those first" =>
+          "the group has members with another partition.assignment.strategy or protocol: give all the same, or stop those first" =>
             :inconsistent_group_protocol,
           "the group has as many members as the brokers' group.max.size allows" => :group_max_size_reached,
           "correct the name of the consumer group" => :invalid_group_id,

@@ -10,8 +10,8 @@ module Guildhall
       # protocol over loopback, with consumer groups, offset commits and transactions.
       #
       # It keeps about 5 MB a partition and silently drops the oldest beyond that: {#verify_complete!} finds out. Topics
-      # cannot be created over the admin protocol, only with {#create_topic}. After a member has left, its group takes the
-      # members' `session.timeout.ms` to start again: set it low where that matters. Offsets cannot be looked up by time.
+      # cannot be created over the admin protocol, only with {#create_topic}. With the classic protocol, after a member has left, its
+      # group takes the members' `session.timeout.ms` to start again: set it low where that matters. Offsets cannot be looked up by time.
       #
       #     Guildhall::Kafka::Testing::EmbeddedBroker.start do |broker|
       #       broker.create_topic("orders", partitions: 5)
