@@ -11,6 +11,7 @@
 #define UNDELIVERED_AT_ONCE 10000 /* of which one poll tells */
 #define FATAL (-150) /* librdkafka's code for: this client does nothing more */
 #define COPY 2 /* RD_KAFKA_MSG_F_COPY */
+#define MOST_MILLISECONDS ((int64_t)1 << 53)
 
 /* Of librdkafka's public interface: the same in every version. */
 enum { TOPIC = 1, PARTITION = 3, VALUE_BYTES = 4, KEY = 5, OPAQUE = 6, FLAGS = 7, TIMESTAMP = 8, HEADER = 9 };
@@ -102,7 +103,7 @@ typedef struct {
 } sender;
 
 static VALUE ArgumentError;
-static ID id_topic, id_payload, id_key, id_partition, id_timestamp, id_headers, id_refuse;
+static ID id_topic, id_payload, id_key, id_partition, id_timestamp, id_headers, id_refuse, id_is_a, id_to_i, id_to_time;
 
 /* ---- News ---- */
 
@@ -237,14 +238,15 @@ static void kafka_sender_deliveries_interrupt(void *argument)
 /* Blocks until a message, or all of them, have arrived or failed; interruptible. Any thread of the main Ractor.
  * @param index [Integer, nil] nil: all
  * @param seconds [Float]
- * @return [Boolean] false: the time is over, or this process was forked from the one that produced them */
+ * @return [Boolean, nil] false: the time is over; nil: this process was forked from the one that produced them, and is not told */
 static VALUE kafka_sender_deliveries_wait(VALUE self, VALUE index, VALUE seconds)
 {
     patience patience = {.deliveries = kafka_sender_deliveries_of(self), .one = NIL_P(index) ? NULL : kafka_sender_deliveries_at(self, index)};
     double limit = NUM2DBL(seconds);
     patience.deadline = guildhall_now() + (int64_t)((limit > 1e9 ? 1e9 : limit) * GUILDHALL_NS_PER_S);
     while (!kafka_sender_deliveries_settled(&patience)) {
-        if (patience.deliveries->news->pid != getpid() || guildhall_now() >= patience.deadline) return Qfalse;
+        if (patience.deliveries->news->pid != getpid()) return Qnil;
+        if (guildhall_now() >= patience.deadline) return Qfalse;
         patience.interrupted = false;
         rb_thread_call_without_gvl(kafka_sender_deliveries_wait_without_gvl, &patience, kafka_sender_deliveries_interrupt, &patience);
         rb_thread_check_ints();
@@ -337,27 +339,68 @@ static bool kafka_sender_topic_allowed(VALUE topic)
 
 static bool kafka_sender_bytes_or_nil(VALUE value) { return NIL_P(value) || RB_TYPE_P(value, T_STRING); }
 
-static int kafka_sender_look_at_name(VALUE name, VALUE value, VALUE allowed)
+/* Whose text Ruby has itself: asking another object for it may run code of the user's, amid a batch that is half handed over. */
+static bool kafka_sender_header_value_allowed(VALUE value)
 {
+    return NIL_P(value) || RB_TYPE_P(value, T_STRING) || SYMBOL_P(value) || RB_INTEGER_TYPE_P(value) || RB_FLOAT_TYPE_P(value) ||
+           value == Qtrue || value == Qfalse;
+}
+
+static int kafka_sender_look_at_header(VALUE name, VALUE value, VALUE allowed)
+{
+    bool good;
     name = kafka_sender_name(name);
-    if (RB_TYPE_P(name, T_STRING) && !memchr(RSTRING_PTR(name), 0, (size_t)RSTRING_LEN(name))) return ST_CONTINUE;
+    good = RB_TYPE_P(name, T_STRING) && !memchr(RSTRING_PTR(name), 0, (size_t)RSTRING_LEN(name));
+    if (!RB_TYPE_P(value, T_ARRAY)) good = good && kafka_sender_header_value_allowed(value);
+    else for (long index = 0; good && index < RARRAY_LEN(value); index++) good = kafka_sender_header_value_allowed(RARRAY_AREF(value, index));
+    if (good) return ST_CONTINUE;
     *(bool *)allowed = false;
     return ST_STOP;
 }
 
-/* Strings and Symbols without NUL. */
+/* Names without NUL, and values that are texts, numbers or nil, or Arrays of these. */
 static bool kafka_sender_headers_allowed(VALUE headers)
 {
     bool allowed = true;
     if (NIL_P(headers)) return true;
     if (!RB_TYPE_P(headers, T_HASH)) return false;
-    rb_hash_foreach(headers, kafka_sender_look_at_name, (VALUE)&allowed);
+    rb_hash_foreach(headers, kafka_sender_look_at_header, (VALUE)&allowed);
     return allowed;
+}
+
+/* Milliseconds since 1970; librdkafka takes the time of now for 0.
+ * @return [Boolean] false: it is no time that Kafka has */
+static bool kafka_sender_milliseconds(VALUE timestamp, int64_t *milliseconds)
+{
+    *milliseconds = 0;
+    if (NIL_P(timestamp)) return true;
+    if (FIXNUM_P(timestamp)) return (*milliseconds = FIX2LONG(timestamp)) >= 0 && *milliseconds <= MOST_MILLISECONDS;
+    if (!rb_obj_is_kind_of(timestamp, rb_cTime)) { /* Rails' times say that they are one */
+        if (!RTEST(rb_funcall(timestamp, id_is_a, 1, rb_cTime))) return false;
+        timestamp = rb_funcall(timestamp, id_to_time, 0);
+        if (!rb_obj_is_kind_of(timestamp, rb_cTime)) return false;
+    }
+    VALUE seconds = rb_funcall(timestamp, id_to_i, 0);
+    if (!FIXNUM_P(seconds) || FIX2LONG(seconds) < 0 || FIX2LONG(seconds) > MOST_MILLISECONDS / 1000) return false;
+    *milliseconds = (int64_t)FIX2LONG(seconds) * 1000 + rb_time_timespec(timestamp).tv_nsec / 1000000;
+    return true;
+}
+
+/* @param number [int32_t] -1: the partitioner decides */
+static bool kafka_sender_partition(VALUE partition, int32_t *number)
+{
+    *number = -1;
+    if (NIL_P(partition)) return true;
+    if (!FIXNUM_P(partition) || FIX2LONG(partition) < -1 || FIX2LONG(partition) > INT32_MAX) return false;
+    *number = (int32_t)FIX2LONG(partition);
+    return true;
 }
 
 /* What a message's Hash has. */
 typedef struct {
-    VALUE topic, payload, key, partition, timestamp, headers;
+    VALUE topic, payload, key, headers;
+    int64_t timestamp;
+    int32_t partition;
 } fields;
 
 static void kafka_sender_refuse(VALUE self, VALUE hash)
@@ -372,23 +415,14 @@ static fields kafka_sender_message_fields(VALUE self, VALUE hash)
     if (!RB_TYPE_P(hash, T_HASH)) kafka_sender_refuse(self, hash);
     fields fields = {
         .topic = kafka_sender_name(kafka_sender_message_field(hash, id_topic, &found)), .payload = kafka_sender_message_field(hash, id_payload, &found),
-        .key = kafka_sender_message_field(hash, id_key, &found), .partition = kafka_sender_message_field(hash, id_partition, &found),
-        .timestamp = kafka_sender_message_field(hash, id_timestamp, &found), .headers = kafka_sender_message_field(hash, id_headers, &found)
+        .key = kafka_sender_message_field(hash, id_key, &found), .headers = kafka_sender_message_field(hash, id_headers, &found)
     };
+    VALUE partition = kafka_sender_message_field(hash, id_partition, &found), timestamp = kafka_sender_message_field(hash, id_timestamp, &found);
     if (found != RHASH_SIZE(hash) || !kafka_sender_topic_allowed(fields.topic) || !kafka_sender_bytes_or_nil(fields.payload) ||
-        !kafka_sender_bytes_or_nil(fields.key) || !(NIL_P(fields.partition) || FIXNUM_P(fields.partition)) ||
-        !kafka_sender_headers_allowed(fields.headers) ||
-        !(NIL_P(fields.timestamp) || FIXNUM_P(fields.timestamp) || rb_obj_is_kind_of(fields.timestamp, rb_cTime)))
+        !kafka_sender_bytes_or_nil(fields.key) || !kafka_sender_partition(partition, &fields.partition) ||
+        !kafka_sender_headers_allowed(fields.headers) || !kafka_sender_milliseconds(timestamp, &fields.timestamp))
         kafka_sender_refuse(self, hash);
     return fields;
-}
-
-static int64_t kafka_sender_milliseconds(VALUE timestamp)
-{
-    if (NIL_P(timestamp)) return 0; /* librdkafka takes the time of now */
-    if (FIXNUM_P(timestamp)) return FIX2LONG(timestamp);
-    struct timespec time = rb_time_timespec(timestamp);
-    return (int64_t)time.tv_sec * 1000 + time.tv_nsec / 1000000;
 }
 
 static void kafka_sender_header_add(VALUE texts, VALUE name, VALUE value)
@@ -396,7 +430,7 @@ static void kafka_sender_header_add(VALUE texts, VALUE name, VALUE value)
     name = kafka_sender_name(name);
     StringValueCStr(name); /* has a NUL behind it from now on */
     rb_ary_push(texts, name);
-    rb_ary_push(texts, NIL_P(value) ? Qnil : rb_obj_as_string(value)); /* may run a to_s of the user's */
+    rb_ary_push(texts, NIL_P(value) ? Qnil : rb_obj_as_string(value));
 }
 
 static int kafka_sender_header_of(VALUE name, VALUE value, VALUE texts)
@@ -441,8 +475,6 @@ static int kafka_sender_send(sender *sender, VALUE self, VALUE hash, deliveries 
     if (!NIL_P(fields.headers) && RHASH_SIZE(fields.headers) > 0)
         rb_hash_foreach(fields.headers, kafka_sender_header_of, texts = rb_ary_new_capa(2 * (long)RHASH_SIZE(fields.headers)));
     StringValueCStr(fields.topic);
-    int64_t timestamp = kafka_sender_milliseconds(fields.timestamp);
-    int32_t partition = NIL_P(fields.partition) ? -1 : NUM2INT(fields.partition);
     size_t count = FIELDS + (NIL_P(texts) ? 0 : (size_t)RARRAY_LEN(texts) / 2);
     argument on_stack[ON_STACK], *arguments = on_stack;
     if (count > ON_STACK) {
@@ -454,10 +486,10 @@ static int kafka_sender_send(sender *sender, VALUE self, VALUE hash, deliveries 
     delivery *delivery = &deliveries->each[deliveries->taken];
     *delivery = (__typeof__(*delivery)){.of = deliveries, .offset = -1, .partition = -1};
     arguments[0] = (argument){.type = TOPIC, .as.text = RSTRING_PTR(fields.topic)};
-    arguments[1] = (argument){.type = PARTITION, .as.partition = partition};
+    arguments[1] = (argument){.type = PARTITION, .as.partition = fields.partition};
     arguments[2] = (argument){.type = FLAGS, .as.flags = COPY};
     arguments[3] = (argument){.type = OPAQUE, .as.pointer = delivery};
-    arguments[4] = (argument){.type = TIMESTAMP, .as.timestamp = timestamp};
+    arguments[4] = (argument){.type = TIMESTAMP, .as.timestamp = fields.timestamp};
     arguments[5] = kafka_sender_bytes(VALUE_BYTES, fields.payload);
     arguments[6] = kafka_sender_bytes(KEY, fields.key);
     for (size_t index = FIELDS; index < count; index++) {
@@ -679,6 +711,9 @@ void guildhall_init_kafka_sender(VALUE guildhall, VALUE kafka)
     id_timestamp = rb_intern("timestamp");
     id_headers = rb_intern("headers");
     id_refuse = rb_intern("refuse");
+    id_is_a = rb_intern("is_a?");
+    id_to_i = rb_intern("to_i");
+    id_to_time = rb_intern("to_time");
     rb_define_alloc_func(class, kafka_sender_allocate);
     rb_define_method(class, "initialize", kafka_sender_initialize, 2);
     rb_define_method(class, "hand_over", kafka_sender_hand_over, 3);

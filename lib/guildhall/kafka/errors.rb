@@ -139,6 +139,10 @@ module Guildhall
     # The producer was closed.
     class ClosedProducerError < StandardError
       include Error
+
+      # @return [Array<Producing::Delivery>] of a call with many messages: those that librdkafka had taken before
+      def dispatched = @dispatched || []
+      attr_writer :dispatched
     end
 
     # The user may not do this: the message names the right to grant.

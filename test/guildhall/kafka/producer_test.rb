@@ -340,12 +340,11 @@ class KafkaProducerAloneTest < GuildhallTest
     5.times { |number| producer.buffer(topic: "t", payload: number.to_s) }
     error = assert_raises(Kafka::QueueFullError) { producer.flush_async }
     assert_equal [2, 3], [error.dispatched.size, producer.buffer_many([])]
-    producer.buffer(1)
-    producer.purge
-    producer.buffer(1)
-    producer.buffer(topic: "t", payload: "6")
-    assert_raises(Guildhall::ArgumentError) { producer.flush_async }
-    assert_equal 2, producer.buffer_many([])
+    assert_raises(Guildhall::ArgumentError) { producer.buffer(1) }
+    assert_raises(Guildhall::ArgumentError) { producer.buffer(topic: "t", payload: 1) }
+    assert_equal 3, producer.buffer_many([])
+    assert_raises(Timeout::Error) { Timeout.timeout(0.005) { producer.flush_async } }
+    assert_equal 3, producer.buffer_many([])
     producer.purge
     assert_equal 0, producer.buffer_many([])
   ensure
@@ -362,6 +361,116 @@ class KafkaProducerAloneTest < GuildhallTest
       producer.close(Guildhall::Clock.now)
     end
     assert_match(/a producer's listener: RuntimeError: no/, err)
+  end
+
+  def test_a_listener_may_produce_and_wait_for_that
+    answers = Thread::Queue.new
+    failing = nil
+    listener = lambda do |event|
+      next unless event.first == :undelivered
+
+      answers << @producer.produce_sync(topic: "t", payload: "about #{event[2]}").offset
+      answers << failing.produce_async(topic: "gone", payload: "again") # with the one that it listens to
+    end
+    failing = Kafka::Producer.new({"bootstrap.servers": "127.0.0.1:1", "message.timeout.ms": 100}, listener:)
+    failing.produce_async(topic: "gone", payload: "1")
+    assert_equal 0, answers.pop(timeout: 20)
+    assert_kind_of Kafka::Producing::Delivery, answers.pop(timeout: 20)
+  ensure
+    failing&.close(Guildhall::Clock.now)
+  end
+
+  def test_a_listener_may_close_its_producer
+    closed = Thread::Queue.new
+    producer = Kafka::Producer.new({"bootstrap.servers": "127.0.0.1:1", "message.timeout.ms": 100},
+      listener: ->(event) { closed << producer.close(Guildhall::Clock.now + 1) if event.first == :undelivered })
+    producer.produce_async(topic: "t", payload: "1")
+    assert_equal true, closed.pop(timeout: 20)
+    assert_raises(Kafka::ClosedProducerError) { producer.produce_sync(topic: "t", payload: "1") }
+  end
+
+  def test_what_a_fatal_error_drops_is_told
+    told = Thread::Queue.new
+    @producer.close
+    @producer = Kafka::Producer.new({"bootstrap.servers": "127.0.0.1:1", "enable.idempotence": true}, listener: told.method(:push))
+    lost = @producer.produce_many_async(Array.new(3) { {topic: "t", payload: "1"} })
+    break_client
+    delivery = @producer.produce_async(topic: "t", payload: "2")
+    assert_predicate delivery, :pending?
+    assert_equal([true] * 3, lost.map { |one| !one.tap { eventually { !one.pending? } }.error.nil? })
+    assert_equal([[:undelivered, "t"]] * 3, Array.new(3) { pop(told, :undelivered).values_at(0, 2) })
+  end
+
+  def pop(events, kind)
+    event = events.pop(timeout: 20) until event&.first == kind
+    event
+  end
+
+  def test_odd_order
+    assert_equal [true, true], [@producer.close, @producer.close]
+    message = {topic: "t", payload: "1"}
+    %i[produce_async produce_sync buffer].each { |name| assert_raises(Kafka::ClosedProducerError, name.to_s) { @producer.public_send(name, message) } }
+    %i[produce_many_async produce_many_sync buffer_many].each { |name| assert_raises(Kafka::ClosedProducerError) { @producer.public_send(name, [message]) } }
+    assert_raises(Kafka::ClosedProducerError) { @producer.partition_count("elsewhere") }
+    assert_equal [[], [], 0, nil], [@producer.flush_async, @producer.flush_sync, @producer.queue_size, @producer.purge]
+    unused = Kafka::Producer.new({"bootstrap.servers": "127.0.0.1:1"})
+    assert unused.close
+    assert_raises(Kafka::ClosedProducerError) { unused.produce_async(message) }
+  end
+
+  def test_what_is_no_message_and_steps_that_return_none
+    [nil, "t", [1]].each do |odd|
+      assert_match(/a message must be a Hash, not/, assert_raises(Guildhall::ArgumentError) { @producer.produce_sync(odd) }.message)
+      assert_raises(Guildhall::ArgumentError) { @producer.buffer(odd) }
+    end
+    [nil, "t", {topic: "t"}].each do |odd|
+      %i[produce_many_sync produce_many_async buffer_many].each do |name|
+        assert_match(/an Array of messages is needed/, assert_raises(Guildhall::ArgumentError) { @producer.public_send(name, odd) }.message)
+      end
+    end
+    assert_match(/partition_key must be/, assert_raises(Guildhall::ArgumentError) { @producer.produce_sync(topic: "t", partition_key: 1) }.message)
+    assert_match(/topic must be/, assert_raises(Guildhall::ArgumentError) { @producer.produce_sync(topic: nil, partition_key: "1") }.message)
+    @producer.middleware.append(->(message) { message[:payload] == "bad" ? nil : message })
+    error = assert_raises(Guildhall::ArgumentError) { @producer.produce_many_sync([{topic: "t", payload: "1"}, {topic: "t", payload: "bad"}]) }
+    assert_match(/producer_test.rb:\d+\) must return the message that goes on, not nil/, error.message)
+    assert_equal 0, @producer.produce_sync(topic: "t", payload: "1").offset
+  end
+
+  def test_in_the_trap_of_a_signal
+    results = Thread::Queue.new
+    before = trap(:USR2) do
+      results << @producer.produce_async(topic: "t", payload: "1")
+      [-> { @producer.close }, -> { @producer.buffer(topic: "t") }, -> { @producer.flush_sync }].each do |call|
+        call.call
+      rescue StandardError => error
+        results << error.class
+      end
+    end
+    @producer.produce_sync(topic: "t", payload: "0")
+    Process.kill(:USR2, Process.pid)
+    assert_equal 1, results.pop(timeout: 20).wait.offset
+    assert_equal [Guildhall::SignalTrapError] * 3, Array.new(3) { results.pop(timeout: 20) }
+  ensure
+    trap(:USR2, before || "DEFAULT")
+  end
+
+  def test_a_close_sends_what_is_kept_and_says_what_it_could_not
+    producer = Kafka::Producer.new({"bootstrap.servers": "127.0.0.1:1", "queue.buffering.max.messages": 2})
+    producer.buffer_many(Array.new(3) { {topic: "t", payload: "1"} })
+    began = Guildhall::Clock.now
+    refute producer.close(Guildhall::Clock.now + 1)
+    assert_operator Guildhall::Clock.now - began, :<, 5
+    threads = Array.new(4) do
+      Thread.new do
+        sent = 0
+        loop { @producer.buffer(topic: "t", payload: "1") && sent += 1 }
+      rescue Kafka::ClosedProducerError
+        sent
+      end
+    end
+    sleep(0.05)
+    assert @producer.close
+    assert_equal threads.sum(&:value), read.size
   end
 
   def test_how_many_partitions
@@ -383,8 +492,25 @@ class KafkaProducerAloneTest < GuildhallTest
     skip unless Process.respond_to?(:fork) && RUBY_VERSION >= "4"
     before = @producer.produce_async(topic: "t", payload: "parent")
     before.wait
+    @producer.buffer(topic: "t", payload: "parent's")
     pid = fork { exit!(@producer.produce_sync(topic: "t", payload: "child").offset == 1 && @producer.close && !before.pending?) }
     assert_predicate Process.wait2(pid).last, :success?
     assert_equal 2, @producer.produce_sync(topic: "t", payload: "parent").offset
+    @producer.flush_sync
+    assert_equal ["parent", "child", "parent", "parent's"], read
+  end
+
+  def test_a_child_is_told_at_once_that_it_cannot_wait
+    skip unless Process.respond_to?(:fork) && RUBY_VERSION >= "4"
+    nobody = Kafka::Producer.new({"bootstrap.servers": "127.0.0.1:1"})
+    delivery = nobody.produce_async(topic: "t", payload: "1")
+    pid = fork do
+      delivery.wait
+    rescue Guildhall::TimeoutError => error
+      exit!(error.message.include?("forked"))
+    end
+    assert_predicate Process.wait2(pid).last, :success?
+  ensure
+    nobody&.close(Guildhall::Clock.now)
   end
 end

@@ -97,6 +97,9 @@ module Guildhall
           "the brokers' create.topic.policy.class.name refuses this topic: create it by hand" => :policy_violation,
           "set session.timeout.ms between the brokers' group.min.session.timeout.ms and group.max.session.timeout.ms" =>
             :invalid_session_timeout,
+          "the timestamp is too far from the broker's time: correct it (milliseconds, not seconds), or raise the topic's " \
+          "message.timestamp.before.max.ms or message.timestamp.after.max.ms" => :invalid_timestamp,
+          "a client of librdkafka's has ended, and is replaced: send again what was not sent" => :fatal,
           "the group has members with another partition.assignment.strategy or protocol: give all the same, or stop those first" =>
             :inconsistent_group_protocol,
           "the group has as many members as the brokers' group.max.size allows" => :group_max_size_reached,

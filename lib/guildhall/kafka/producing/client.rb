@@ -18,10 +18,12 @@ module Guildhall
           rd_kafka_event_stats rd_kafka_event_config_string
         ].freeze
         FIELDS = {topic: "at most 249 letters, digits, dots, underscores and hyphens", payload: "a String or nil", key: "a String or nil",
-                  partition: "an Integer or nil", timestamp: "milliseconds, a Time or nil",
-                  headers: "a Hash, with Strings or Symbols without NUL for keys, or nil"}.freeze
+                  partition: "a number of a partition or nil", timestamp: "milliseconds since 1970, a Time from then on, or nil",
+                  headers: "a Hash, or nil"}.freeze
         TOPIC = /\A[a-zA-Z0-9._-]{1,249}\z/
-        private_constant :FUNCTIONS, :FIELDS, :TOPIC
+        MOST_MILLISECONDS = 1 << 53
+        TEXTS = [String, Symbol, Integer, Float, nil, true, false].freeze # of headers' values: what is sent without a call of Ruby
+        private_constant :FUNCTIONS, :FIELDS, :TOPIC, :MOST_MILLISECONDS, :TEXTS
 
         # @param handle [FFI::Pointer] of a producer whose deliveries are events
         # @raise [LibrdkafkaError] when the library lacks one of the functions
@@ -34,22 +36,49 @@ module Guildhall
           unknown = (message.keys - FIELDS.keys).map(&:inspect)
           raise Guildhall::ArgumentError, "a message has #{FIELDS.keys.join(", ")}; not #{unknown.join(", ")}" if unknown.any?
 
-          name = FIELDS.keys.find { |field| !allowed?(field, message[field]) } or return
-          raise Guildhall::ArgumentError, "a message's #{name} must be #{FIELDS[name]}, not #{Config::Secrets.kind(message[name])}"
+          field = FIELDS.keys.find { |name| !allowed?(name, message[name]) }
+          raise Guildhall::ArgumentError, "a message's #{field} must be #{FIELDS[field]}, not #{given(field, message[field])}" if field
+
+          message[:headers]&.each { |name, value| check_header!(name, value) }
+        end
+
+        def self.check_header!(name, value)
+          unless (name.is_a?(String) || name.is_a?(Symbol)) && !name.to_s.b.include?("\0")
+            raise Guildhall::ArgumentError, "a header's name must be a String or Symbol without NUL, not #{Config::Secrets.kind(name)}"
+          end
+
+          wrong = (value.is_a?(Array) ? value : [value]).find { |one| TEXTS.none? { |klass| klass === one } }
+          return if wrong.nil?
+
+          raise Guildhall::ArgumentError, "header #{name} must be a String, a Symbol, a number, true, false, nil, or an Array of these, " \
+                                          "not #{Config::Secrets.kind(wrong)}"
+        end
+
+        # Never what may be secret.
+        def self.given(field, value)
+          return Config::Secrets.kind(value) unless %i[partition timestamp].include?(field) && (value.is_a?(Integer) || value.is_a?(Time))
+
+          value.to_s.then { |text| text.size > 40 ? "a number of #{text.size} digits" : text }
         end
 
         def self.allowed?(field, value)
           case field
           when :topic then (value.is_a?(String) || value.is_a?(Symbol)) && value.to_s.b.match?(TOPIC)
           when :payload, :key then value.nil? || value.is_a?(String)
-          when :partition then value.nil? || value.is_a?(Integer)
-          when :timestamp then value.nil? || value.is_a?(Integer) || value.is_a?(Time)
-          else value.nil? || (value.is_a?(Hash) && value.each_key.all? { |header| name?(header) })
+          when :partition then value.nil? || (value.is_a?(Integer) && value.between?(-1, (2**31) - 1))
+          when :timestamp then value.nil? || milliseconds?(value)
+          else value.nil? || value.is_a?(Hash)
           end
         end
 
-        def self.name?(header) = (header.is_a?(String) || header.is_a?(Symbol)) && !header.to_s.b.include?("\0")
-        private_class_method :allowed?, :name?
+        def self.milliseconds?(value)
+          case value
+          when Integer then value.between?(0, MOST_MILLISECONDS)
+          when Time then value.to_i.between?(0, MOST_MILLISECONDS / 1000)
+          end
+        end
+
+        private_class_method :check_header!, :given, :allowed?, :milliseconds?
 
         private
 
@@ -61,6 +90,9 @@ module Guildhall
       end
 
       # A producer of librdkafka's, and the thread that takes its reports. Any thread of the process that has opened it.
+      #
+      # The listener is called in a thread of its own, made for the first event: it may produce, and wait for that, which is delivered
+      # meanwhile.
       class Client
         EVENTS = 0x1 | 0x4 | 0x8 | 0x40 | 0x100 # deliveries, log, errors, statistics, tokens
         POLL_SECONDS = 1
@@ -69,14 +101,17 @@ module Guildhall
         SLICE_MS = 100 # so that a thread that waits can be interrupted
         ERROR_BYTES = 512
         THREAD_NAME = "guildhall producer"
-        private_constant :THREAD_NAME, :METADATA_MS, :EVENTS, :POLL_SECONDS, :CLOSE_SECONDS, :SLICE_MS, :ERROR_BYTES
+        LISTENER_NAME = "guildhall producer's events"
+        EVENTS_AT_ONCE = 100_000 # that wait for the listener: as many messages as librdkafka keeps unless it is told otherwise
+        private_constant :THREAD_NAME, :LISTENER_NAME, :EVENTS_AT_ONCE, :METADATA_MS, :EVENTS, :POLL_SECONDS, :CLOSE_SECONDS, :SLICE_MS,
+          :ERROR_BYTES
 
         # @return [Boolean] whether a producer's listener is called in this thread: closing the producer waits for it
-        def self.calls_back?(thread) = thread.name == THREAD_NAME
+        def self.calls_back?(thread) = thread.name == LISTENER_NAME
 
         # Connects to no broker yet.
         # @param settings [Hash{Symbol=>Object}] librdkafka's
-        # @yieldparam event [Array] as {Sender#poll} has it; in the thread that takes the reports
+        # @yieldparam event [Array] as {Sender#poll} has it; one after the other, in a thread of its own
         # @raise [Rdkafka::Config::ConfigError, Rdkafka::Config::ClientCreationError]
         def initialize(settings, &listener)
           @listener = listener
@@ -84,6 +119,7 @@ module Guildhall
           @sender = Sender.for(@handle)
           @lock = Mutex.new
           @users = 0
+          @events = Thread::SizedQueue.new(EVENTS_AT_ONCE)
           @thread = Thread.new { take_reports }
           @thread.name = THREAD_NAME
         end
@@ -147,6 +183,7 @@ module Guildhall
           end_thread
           @sender.close
           Broker::NativeClient.destroy(handle, [Clock.left(deadline), CLOSE_SECONDS].max)
+          end_listener([Clock.left(deadline), CLOSE_SECONDS].max)
           delivered
         rescue Rdkafka::ClosedInnerError
           true
@@ -185,16 +222,34 @@ module Guildhall
           tell(@sender.poll(0))
         end
 
-        # Whatever the listener raises: without this thread nothing would be known to be delivered.
+        # A listener that is slower than the messages fail holds this thread up, and the queue of messages, in the end, those who produce.
         def tell(events)
+          events.each do |event|
+            @listening ||= Thread.new { call_listener }.tap { |thread| thread.name = LISTENER_NAME }
+            @events << event
+          end
+        rescue ClosedQueueError
+          nil # the producer is being closed, and the listener does not return
+        end
+
+        def call_listener
           report = ->(error) { warn("guildhall: a producer's listener: #{error.class}: #{ErrorBoundary.message(error)}") }
-          events.each { |event| ErrorBoundary.run(report) { @listener.call(event) } }
+          while (event = @events.pop)
+            ErrorBoundary.run(report) { @listener.call(event) }
+          end
         end
 
         def end_thread
           @ending = true
           @sender.wake
-          @thread.join unless @thread == Thread.current
+          @thread.join(CLOSE_SECONDS) || @events.close
+          @thread.join
+        end
+
+        # What has happened until then is told before {#close} returns.
+        def end_listener(seconds)
+          @events.close
+          @listening&.join(seconds) unless @listening.equal?(Thread.current)
         end
       end
     end

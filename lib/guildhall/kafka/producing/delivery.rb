@@ -47,7 +47,8 @@ module Guildhall
         # @param limit [Float] of the {Clock}
         # @param give_up [#call] asked now and then
         def await(limit, give_up = -> { false })
-          until @deliveries.wait(@index, Clock.left(limit).clamp(0, SLICE_SECONDS))
+          until (settled = @deliveries.wait(@index, Clock.left(limit).clamp(0, SLICE_SECONDS)))
+            raise elsewhere if settled.nil?
             raise late if Clock.now >= limit || give_up.call
           end
           failure = error
@@ -64,6 +65,11 @@ module Guildhall
         end
 
         private
+
+        def elsewhere
+          TimeoutError.new("what becomes of a message to topic #{@topic} is told to the process that has produced it, from which this one " \
+                           "was forked: wait there, or produce here")
+        end
 
         def late = TimeoutError.new("no broker has confirmed a message to topic #{@topic} in time; it may still arrive")
       end
