@@ -369,10 +369,13 @@ module Guildhall
       end
 
       def open
-        @client = Producing::Client.new(@settings, &@listener)
+        @client = Producing::Client.new(@settings) { |event| @listener.call(event) unless expected?(event) }
         @pid = Process.pid
         @client
       end
+
+      # What {#close} has dropped, it says itself.
+      def expected?((kind, code)) = kind == :undelivered && @closed && Broker::Errors.purged?(code)
 
       # After a fatal error librdkafka's client does nothing more; what was on its way has failed.
       def renew(client)

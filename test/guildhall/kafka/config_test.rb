@@ -419,8 +419,8 @@ class KafkaConfigTest < GuildhallTest
       end
     end
     assert_errors("producer acks 0 loses dead letters")
-    @application.config.producer = {"transactional.id": "x"}
-    assert_errors("producer must not set transactional.id beside a dead_letter_queue")
+    @application.config.producer = {"transactional.id": "x", acks: 1}
+    assert_errors("producer: `acks` must be set to `all` when `enable.idempotence` is true")
   end
 
   def test_settings_of_librdkafka_that_have_no_default_are_suggested_too

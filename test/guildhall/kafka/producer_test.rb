@@ -399,6 +399,9 @@ class KafkaProducerAloneTest < GuildhallTest
     assert_predicate delivery, :pending?
     assert_equal([true] * 3, lost.map { |one| !one.tap { eventually { !one.pending? } }.error.nil? })
     assert_equal([[:undelivered, "t"]] * 3, Array.new(3) { pop(told, :undelivered).values_at(0, 2) })
+    @producer.close(Guildhall::Clock.now)
+    assert_raises(Kafka::ProduceError) { delivery.wait }
+    assert_empty(Array.new(told.size) { told.pop.first } & [:undelivered]) # that is what the close has answered
   end
 
   def pop(events, kind)

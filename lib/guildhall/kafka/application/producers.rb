@@ -4,6 +4,7 @@ require_relative "../producer"
 require_relative "../producing/serializing"
 require_relative "../producing/settings"
 require_relative "../producing/transactional_producer"
+require_relative "../producing/transactions"
 
 module Guildhall
   module Kafka
@@ -58,7 +59,8 @@ module Guildhall
         # Delivers what was produced; what could not be delivered in time is dropped.
         # @return [Boolean] whether all was delivered
         def close(deadline)
-          producer, abandoned = @lock.synchronize { [(@producer if @pid == Process.pid), @abandoned].tap { forget } }
+          producer, transactions, abandoned = @lock.synchronize { [(@producer if @pid == Process.pid), @transactions, @abandoned].tap { forget } }
+          transactions&.close
           return true if producer.nil? || producer.close(deadline) { |left| left <= abandoned.count(&:pending?) }
 
           report(Guildhall::TimeoutError.new("messages could not be delivered before the shutdown timeout, and were dropped"))
@@ -74,7 +76,7 @@ module Guildhall
 
         # What nobody waits for belongs to that producer: of another one, as after a fork, as many messages would be dropped.
         def forget
-          @producer = nil
+          @producer = @transactions = nil
           @abandoned = []
           @most_abandoned = 0
         end
@@ -87,21 +89,30 @@ module Guildhall
           yield
           @pid = Process.pid
           # Its routes are evaluated later, without the lock: their blocks may ask for this producer.
-          with_delay_topics(Producer.new(Producing::Settings.of(config), steps:, listener: method(:hear))).tap do |producer|
-            if @application.listening?("messages.produced")
-              producer.on_produced = ->(**figures) { @application.publish("messages.produced", **figures) }
-            end
+          with_events(with_delay_topics(Producer.new(Producing::Settings.of(config), steps:, listener: method(:hear)))).tap do |producer|
+            id = Producing::Settings.transactional_id(config)
+            producer.transactions = @transactions = Producing::Transactions.new(method(:report)) { with_events(transactional(id)) } if id
           end
+        end
+
+        def with_events(producer)
+          if @application.listening?("messages.produced")
+            producer.on_produced = ->(**figures) { @application.publish("messages.produced", **figures) }
+          end
+          producer
         end
 
         def with_delay_topics(producer) = producer.tap { producer.delay_topics = routes.method(:delay_topics) }
 
-        # In a producer's own thread. Messages that were dropped because it was closed are reported once, by {#close}.
+        # In a producer's own thread. What cannot pass by itself is reported; that brokers do not answer, the log says.
         def hear((kind, *details))
           case kind
           when :undelivered
             code, topic, partition = details
-            report(ProduceError.of(code, topic), topic:, partition:) unless Broker::Errors.purged?(code)
+            report(ProduceError.of(code, topic), topic:, partition:)
+          when :error
+            code, text = details
+            report(KafkaError.of(code, text)) unless Broker::Errors.kind(code) == :unanswered
           when :log
             level, _facility, text = details
             @log.librdkafka.add(SEVERITIES.fetch(level, Logger::DEBUG), "rdkafka: #{text}")

@@ -48,6 +48,8 @@ module Guildhall
           Config::LibrdkafkaSettings.validate_together(Producing::Settings.of(@config), :rd_kafka_producer, @problems, "producer")
           Producing::Settings.validate_promise(topics, @config, @problems)
           validate_transactions(topics.select(&:transactional))
+          own_id = Producing::Settings.transactional_id(@config)
+          validate_transactional(own_id, "producer") if own_id
           Runtime::Backpressure.validate(@config, topics, @problems)
         end
 
@@ -75,13 +77,17 @@ module Guildhall
         def validate_transactions(topics)
           return if topics.empty?
 
-          settings = Producing::Settings.of(@config, "transactional.id": "id")
-          Config::LibrdkafkaSettings.validate_together(settings, :rd_kafka_producer, @problems, "producer, for transactional topics")
+          validate_transactional("id", "producer, for transactional topics")
           topics.each do |topic|
             next unless @clients.settings(topic)[:"isolation.level"].to_s == "read_uncommitted"
 
             @problems.add("topic #{topic.name.inspect}: transactional needs isolation.level read_committed, which is the default")
           end
+        end
+
+        def validate_transactional(id, owner)
+          settings = Producing::Settings.of(@config, "transactional.id": id)
+          Config::LibrdkafkaSettings.validate_together(settings, :rd_kafka_producer, @problems, owner)
         end
 
         def validate_pauses(topic)

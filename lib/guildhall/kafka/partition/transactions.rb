@@ -1,10 +1,9 @@
 # frozen_string_literal: true
 
-require "guildhall/clock"
 require "guildhall/error_boundary"
 require_relative "../group/client"
 require_relative "../errors"
-require_relative "../producing/delivery"
+require_relative "../producing/transaction"
 
 module Guildhall
   module Kafka
@@ -39,11 +38,6 @@ module Guildhall
           def committed = progress.committed_to(next_offset, generation, metadata)
         end
 
-        # What a call of the producer's raises, or one that waits for it.
-        OF_PRODUCER = [Rdkafka::BaseError, ClosedProducerError, Guildhall::TimeoutError].freeze
-        EXIT = "a transaction was left by return, break or throw, and was aborted: let its block end, or raise"
-        private_constant :OF_PRODUCER, :EXIT
-
         # The same whenever it is raised for the same reason.
         def self.reason(error) = error.cause.is_a?(Rdkafka::RdkafkaError) ? error.cause.code : error.message
 
@@ -68,10 +62,10 @@ module Guildhall
           settle_last
           raise not_ours unless @progress.suspend_storing
 
-          began = Clock.now
-          perform(producer, &).tap { @reports.publish("transaction.committed", seconds: Clock.now - began) }
+          transaction = transaction_of(producer)
+          perform(producer, transaction, &).tap { @reports.publish("transaction.committed", seconds: transaction.seconds) }
         rescue Rdkafka::BaseError => error
-          raise explained(error, producer, began)
+          raise explained(error, transaction)
         ensure
           @progress.resume_storing
         end
@@ -99,32 +93,24 @@ module Guildhall
           end
         end
 
+        def transaction_of(producer)
+          Producing::Transaction.new(producer, ->(error) { report(error) unless @closed }) do |reason|
+            @reports.publish("transaction.aborted", error_class: reason&.class&.name)
+          end
+        end
+
         # Where a commit ends without an answer, the transaction may have been committed all the same: the next producer waits until that
         # is decided, and the broker is asked.
-        def perform(producer)
+        def perform(producer, transaction)
           marks = Marks.new(producer, @progress)
-          state = :open
-          producer.begin_transaction
-          value = yield(marks)
-          send_offset(producer, marks) unless marks.empty?
-          state = :committing
-          producer.commit_transaction
-          state = :committed
+          value = transaction.run do
+            yield(marks).tap { send_offset(producer, marks) unless marks.empty? }
+          end
           marks.committed unless marks.empty?
           value
-        rescue Exception => error # rubocop:disable Lint/RescueException -- whatever it is, the transaction is aborted
-          state = :open if state == :committing && error.is_a?(Rdkafka::RdkafkaError) && error.abortable? # it was not committed
-          error = reason(producer, error) if state == :open
-          raise error
         ensure
-          case state
-          when :open
-            roll_back(producer, error)
-            raise TransactionExitError, EXIT unless error
-          when :committing
-            @unsettled = marks unless marks.empty?
-            discard(producer)
-          end
+          @unsettled = marks if transaction.undecided? && !marks.empty?
+          discard(producer) if transaction.spent?
         end
 
         # Ask for the group's metadata before looking whether the marks still hold: if they hold afterwards, the metadata is of a time when
@@ -146,27 +132,6 @@ module Guildhall
           TransactionError.new("#{@partition} was revoked, or a seek has moved it, while a transaction was open: it was aborted")
         end
 
-        # An error of the producer's is fatal, or does not let it go on: the next transaction has a new one.
-        def roll_back(producer, reason)
-          fatal = reason.is_a?(Rdkafka::RdkafkaError) && reason.fatal?
-          fatal ? discard(producer) : producer.abort_transaction
-        rescue Rdkafka::BaseError => error
-          report(error) unless @closed || expected?(error, reason)
-          discard(producer)
-        ensure
-          @reports.publish("transaction.aborted", error_class: reason&.class&.name)
-        end
-
-        # What a call raises after a transaction has failed says only that it has.
-        def reason(producer, error) = (producer.failure(error) if OF_PRODUCER.any? { |klass| klass === error }) || error
-
-        # The coordinator does not know a transaction that it has refused from the beginning; a call that was given up may still be in
-        # progress. The reason is raised.
-        def expected?(error, reason)
-          code = error.is_a?(Rdkafka::RdkafkaError) && error.code
-          code == :conflict || (code == :invalid_txn_state && reason.is_a?(Rdkafka::RdkafkaError) && reason.abortable?)
-        end
-
         # @raise [TransactionError] where the last transaction was committed: its messages are done, and must not be consumed again
         def settle_last
           marks = @unsettled or return
@@ -183,29 +148,10 @@ module Guildhall
         end
 
         # @return [Exception] a TransactionError for what says nothing about a message
-        def explained(error, producer = nil, began = nil)
-          return error unless error.is_a?(Rdkafka::BaseError)
-          unless error.is_a?(Rdkafka::RdkafkaError)
-            return TransactionError.new("#{@partition} was given up while a transaction was open: #{error.message}")
-          end
-          return error unless passing?(error)
+        def explained(error, transaction = nil)
+          return Producing::Transaction.explained(error, transaction) if error.is_a?(Rdkafka::RdkafkaError) || !error.is_a?(Rdkafka::BaseError)
 
-          targets = producer&.targets.to_a
-          advice = Broker::Errors.advice(error.code, to: (targets.join(", ") if targets.any?))
-          TransactionError.new([error.message, *advice, *time_advice(producer, began)].join("; "))
-        end
-
-        def passing?(error)
-          error.fatal? || error.retryable? || Broker::Errors.replaced?(error.code) || Producing::Delivery.passing?(error) ||
-            Broker::Errors.unusable?(error.code)
-        end
-
-        def time_advice(producer, began)
-          seconds = began && (Clock.now - began)
-          return unless seconds && seconds > producer.timeout
-
-          "it was open for #{seconds.round(1)} s, and transaction.timeout.ms allows #{producer.timeout} s: raise that in " \
-            "config.producer, or do less in a transaction"
+          TransactionError.new("#{@partition} was given up while a transaction was open: #{error.message}")
         end
 
         def report(error) = @reports.error(error, "transaction")

@@ -40,11 +40,12 @@ module Guildhall
             Config::Secrets.hide(settings.transform_keys(&:to_sym).select { |name, _| name.start_with?(*SHARED) })
           end
 
-          # A consumer's settings mean nothing to a producer, and librdkafka would complain of them.
+          # A consumer's settings mean nothing to a producer, and librdkafka would complain of them. The transactional id of
+          # `config.producer` is for {Producer#transaction}: what is produced outside of one is in none.
           # @param transactional [Hash{Symbol=>String}] further ones: the transactional id
           # @return [Hash{Symbol=>Object}] librdkafka's
           def of(config, **transactional)
-            own = {**config.producer.transform_keys(&:to_sym), **transactional}
+            own = {**config.producer.transform_keys(&:to_sym).except(:"transactional.id"), **transactional}
             conflict = CONFLICTS.any? { |name, refused| own.key?(name) && refused.call(own[name].to_s) }
             defaults = {"client.id": config.client_id, **DEFAULTS}
             defaults.merge!(IDEMPOTENCE) unless conflict
@@ -52,20 +53,19 @@ module Guildhall
             Config::Secrets.hide({**shared(config.kafka), **defaults, **own})
           end
 
+          # @return [String, nil] nil: {Producer#transaction} has none
+          def transactional_id(config) = config.producer.transform_keys(&:to_sym)[:"transactional.id"]
+
           # A message that the framework sends on (a dead letter, say) counts as done once the broker has it: with settings that do not
           # wait for that it would be lost.
           def validate_promise(topics, config, problems)
             return if topics.none?(&:needs_producer?)
 
             settings = of(config)
-            if %i[acks request.required.acks].any? { |name| settings[name].to_s == "0" }
-              problems.add("producer acks 0 loses dead letters, messages for later and runs of a schedule: the producer does not wait " \
-                           "for the broker")
-            end
-            return unless settings[:"transactional.id"]
+            return if %i[acks request.required.acks].none? { |name| settings[name].to_s == "0" }
 
-            problems.add("producer must not set transactional.id beside a dead_letter_queue, delay_topics or a schedule: " \
-                         "what these send is sent outside of transactions")
+            problems.add("producer acks 0 loses dead letters, messages for later and runs of a schedule: the producer does not wait " \
+                         "for the broker")
           end
         end
       end

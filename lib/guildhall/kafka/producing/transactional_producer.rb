@@ -76,22 +76,30 @@ module Guildhall
           patiently { SENDING.synchronize { in_time { send_offsets(list, yield) } } }
         end
 
-        # Blocks for the brokers' answers.
+        # Sends what is kept first, which belongs to it. Blocks for the brokers' answers.
         # @raise [Rdkafka::RdkafkaError] unless that can be aborted, it is not known whether it was committed
-        def commit_transaction = patiently { call { |handle| Rdkafka::Bindings.rd_kafka_commit_transaction(handle, SLICE_MS) } }
+        def commit_transaction
+          flush_async
+          raise undelivered unless client.flush(@deadline) # librdkafka's commit would wait as well, and then not say what has failed
+          patiently { call { |handle| Rdkafka::Bindings.rd_kafka_commit_transaction(handle, SLICE_MS) } }
+        end
 
         # Blocks for the brokers' answers. Sends what was produced first: the coordinator refuses to abort a transaction of which it
         # has not heard yet (librdkafka's issue 4849).
         # @raise [Rdkafka::RdkafkaError]
         def abort_transaction
+          @lock.synchronize { kept.clear }
           client.flush(Clock.now + FLUSH_SECONDS)
           patiently { call { |handle| Rdkafka::Bindings.rd_kafka_abort_transaction(handle, SLICE_MS) } }
         end
 
         def wait_seconds = @timeout
 
-        # Drops what is not delivered. Blocks while librdkafka ends.
-        def close(deadline = Clock.now) = super
+        # Drops what is not delivered, and what is kept. Blocks while librdkafka ends.
+        def close(deadline = Clock.now)
+          @lock.synchronize { kept.clear }
+          super
+        end
 
         private
 
@@ -101,11 +109,19 @@ module Guildhall
 
         def full_limit = @deadline
 
+        # Who aborts knows.
+        def expected?((kind, code)) = kind == :undelivered && Broker::Errors.purged?(code)
+
         def handles(...) = super.tap { |deliveries| @sent += deliveries }
 
         def hand_over(messages, ...)
           @targets |= messages.map { |message| message[:topic].to_s }
           super
+        end
+
+        def undelivered
+          text = "The messages of the transaction were not delivered within transaction.timeout.ms"
+          Rdkafka::RdkafkaError.new(Broker::Librdkafka::TIMED_OUT, broker_message: text, abortable: true)
         end
 
         # @return [ProduceError, nil] of the first message that was refused
