@@ -77,6 +77,10 @@ module Guildhall
       attr_writer :on_produced
 
       # @!visibility private
+      # @return [#call, nil] called in each process that it connects in
+      attr_writer :on_open
+
+      # @!visibility private
       # @return [Producing::Transactions, nil] nil: it has none
       attr_writer :transactions
 
@@ -131,6 +135,12 @@ module Guildhall
 
       # As {#tombstone_async}; blocks until a broker has it.
       def tombstone_sync(topic:, key:, **rest) = produce_sync({topic:, key:, **rest, payload: nil})
+
+      # As {#produce_many_async}, each message without its payload.
+      def tombstone_many_async(messages) = produce_many_async(many(messages).map { |message| {**message, payload: nil} })
+
+      # As {#produce_many_sync}, each message without its payload.
+      def tombstone_many_sync(messages) = produce_many_sync(many(messages).map { |message| {**message, payload: nil} })
 
       # Keeps a message until the next {#flush_async}, {#flush_sync} or {#close}; the steps see it now.
       # @return [Integer] messages that are kept
@@ -370,6 +380,7 @@ module Guildhall
 
       def open
         @client = Producing::Client.new(@settings) { |event| @listener.call(event) unless expected?(event) }
+        @on_open&.call unless @pid == Process.pid
         @pid = Process.pid
         @client
       end

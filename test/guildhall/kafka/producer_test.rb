@@ -89,6 +89,25 @@ class KafkaProducerTest < GuildhallTest
     RUBY
   end
 
+  def test_what_a_child_has_produced_with_its_parents_producer_is_delivered_when_it_ends
+    assert_forked(PROLOGUE + <<~'RUBY')
+      Guildhall::Kafka::Testing::EmbeddedBroker.start do |broker|
+        broker.create_topic("t")
+        equal(true, system(RbConfig.ruby, "-e", <<~'CHILD', broker.bootstrap_servers))
+          require "guildhall/kafka"
+          Guildhall::Kafka.configure do |config|
+            config.kafka = {"bootstrap.servers": ARGV.first}
+            config.producer = {"linger.ms" => 3_000}
+          end
+          kept = Guildhall::Kafka.producer
+          kept.produce_async(topic: "t", payload: "parent", partition: 0).wait
+          Process.wait(fork { 10.times { |i| kept.produce_async(topic: "t", payload: i.to_s, partition: 0) } })
+        CHILD
+        equal(["parent", *(0...10).map(&:to_s)], read(broker, "t", 11).map(&:payload))
+      end
+    RUBY
+  end
+
   def test_a_producer_that_is_asked_for_after_the_workers_have_begun
     assert_forked(PROLOGUE + <<~'RUBY')
       class Passing < Guildhall::Kafka::Consumer
@@ -488,7 +507,9 @@ class KafkaProducerAloneTest < GuildhallTest
   def test_tombstones
     @producer.tombstone_sync(topic: "t", key: "k")
     @producer.tombstone_async(topic: "t", key: "k", headers: {"a" => "b"}).wait
-    assert_equal [nil, nil], read
+    @producer.tombstone_many_sync([{topic: "t", key: "a"}, {topic: "t", key: "b", payload: "x"}])
+    @producer.tombstone_many_async([{topic: "t", key: "c"}]).each(&:wait)
+    assert_equal [nil] * 5, read
   end
 
   def test_a_child_has_a_client_of_its_own

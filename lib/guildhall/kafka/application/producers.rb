@@ -24,12 +24,9 @@ module Guildhall
         end
 
         # See {Application#producer}.
-        # @yield before it is made
+        # @yield before it is made, and in each process that it produces in, which may have been forked since
         def producer(&)
-          @lock.synchronize do
-            forget if @pid != Process.pid
-            @producer ||= create(&)
-          end
+          @lock.synchronize { @producer ||= create(&) }
         end
 
         # @param id [String] the transactional id
@@ -84,15 +81,24 @@ module Guildhall
         def routes = @application.routes
         def opened = @lock.synchronize { @producer if @pid == Process.pid }
 
-        def create
+        def create(&in_process)
           config.validate!
-          yield
-          @pid = Process.pid
+          in_process.call
           # Its routes are evaluated later, without the lock: their blocks may ask for this producer.
           with_events(with_delay_topics(Producer.new(Producing::Settings.of(config), steps:, listener: method(:hear)))).tap do |producer|
+            producer.on_open = -> { note_process(&in_process) }
             id = Producing::Settings.transactional_id(config)
             producer.transactions = @transactions = Producing::Transactions.new(method(:report)) { with_events(transactional(id)) } if id
           end
+        end
+
+        # A child has the parent's producer, which makes a client of its own there: what that has produced is delivered when the child ends.
+        def note_process
+          @lock.synchronize do
+            @abandoned = [] if @pid != Process.pid
+            @pid = Process.pid
+          end
+          yield
         end
 
         def with_events(producer)
