@@ -77,17 +77,17 @@ module Guildhall
       attr_writer :on_produced
 
       # @!visibility private
-      # @return [#call, nil] called in each process that it connects in
-      attr_writer :on_open
+      # @return [#call, nil] called in a process that was forked from the one that it was made in, once it is used there
+      attr_writer :on_fork
 
       # @!visibility private
       # @return [Producing::Transactions, nil] nil: it has none
       attr_writer :transactions
 
-      # Runs the block in a transaction: what it produces is there together, or not at all, for readers of what is committed (`isolation.level`
-      # `read_committed`). All that the calling thread produces with this producer belongs to it, and what is produced with the one that
-      # the block gets, which other threads may use. One transaction at a time: others wait. Blocks for the brokers' answers. A `transaction`
-      # within another is part of it.
+      # Runs the block in a transaction: what it produces is there together, or not at all, for readers of what is committed
+      # (`isolation.level` `read_committed`). All that the calling thread produces with this producer belongs to it, and what is produced
+      # with the one that the block gets, which other threads may use. One transaction at a time: others wait. Blocks for the brokers'
+      # answers. A `transaction` within another is part of it.
       # @yieldparam producer [Producing::TransactionalProducer]
       # @return [Object] what the block returns
       # @raise what the block raises: the transaction is aborted
@@ -98,8 +98,9 @@ module Guildhall
       # @raise [Guildhall::ArgumentError] unless `config.producer` has a transactional.id
       def transaction(&)
         unless @transactions
-          raise Guildhall::ArgumentError, 'transaction needs a transactional.id: config.producer = {"transactional.id": "…"}, a name that no ' \
-                                          "other process has at the same time. In a consumer, call its own transaction"
+          raise Guildhall::ArgumentError,
+            'transaction needs a transactional.id: config.producer = {"transactional.id": "…"}, a name that no other process has at the ' \
+            "same time. In a consumer, call its own transaction"
         end
 
         @transactions.run(&)
@@ -122,7 +123,8 @@ module Guildhall
 
       # As {#produce_async} for many, which are handed over in one call.
       # @return [Array<Producing::Delivery>]
-      # @raise as {#produce_async}: nothing was sent, but for what a ProduceError or a ClosedProducerError has in `dispatched`: the first ones
+      # @raise as {#produce_async}: nothing was sent, but for the first ones, which a ProduceError or a ClosedProducerError has in
+      #   `dispatched`
       def produce_many_async(messages, run_middleware: true) = send_all(prepare_all(messages, run_middleware), false)
 
       # As {#produce_sync} for many.
@@ -263,7 +265,9 @@ module Guildhall
         bytes = message[:partition_key]
         message = checked(message).except(:partition_key)
         return message if bytes.nil? || message[:partition]
-        raise Guildhall::ArgumentError, "a message's partition_key must be a String or nil, not #{Config::Secrets.kind(bytes)}" unless bytes.is_a?(String)
+        unless bytes.is_a?(String)
+          raise Guildhall::ArgumentError, "a message's partition_key must be a String or nil, not #{Config::Secrets.kind(bytes)}"
+        end
 
         count = count_partitions(message[:topic].to_s) { block_given? ? yield : client }
         return message unless count.positive?
@@ -279,6 +283,7 @@ module Guildhall
         unless @buffer_pid == Process.pid
           @buffer = []
           @buffer_pid = Process.pid
+          @on_fork&.call
         end
         @buffer
       end
@@ -380,7 +385,7 @@ module Guildhall
 
       def open
         @client = Producing::Client.new(@settings) { |event| @listener.call(event) unless expected?(event) }
-        @on_open&.call unless @pid == Process.pid
+        kept
         @pid = Process.pid
         @client
       end

@@ -102,8 +102,10 @@ class KafkaProducerTest < GuildhallTest
           kept = Guildhall::Kafka.producer
           kept.produce_async(topic: "t", payload: "parent", partition: 0).wait
           Process.wait(fork { 10.times { |i| kept.produce_async(topic: "t", payload: i.to_s, partition: 0) } })
+          Process.wait(fork { kept.buffer(topic: "t", payload: "child's buffer", partition: 0) })
+          kept.buffer(topic: "t", payload: "parent's buffer", partition: 0)
         CHILD
-        equal(["parent", *(0...10).map(&:to_s)], read(broker, "t", 11).map(&:payload))
+        equal(["parent", *(0...10).map(&:to_s), "child's buffer", "parent's buffer"], read(broker, "t", 13).map(&:payload))
       end
     RUBY
   end

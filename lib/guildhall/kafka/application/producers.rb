@@ -56,7 +56,9 @@ module Guildhall
         # Delivers what was produced; what could not be delivered in time is dropped.
         # @return [Boolean] whether all was delivered
         def close(deadline)
-          producer, transactions, abandoned = @lock.synchronize { [(@producer if @pid == Process.pid), @transactions, @abandoned].tap { forget } }
+          producer, transactions, abandoned = @lock.synchronize do
+            [(@producer if @pid == Process.pid), @transactions, @abandoned].tap { forget }
+          end
           transactions&.close
           return true if producer.nil? || producer.close(deadline) { |left| left <= abandoned.count(&:pending?) }
 
@@ -84,9 +86,10 @@ module Guildhall
         def create(&in_process)
           config.validate!
           in_process.call
+          @pid = Process.pid
           # Its routes are evaluated later, without the lock: their blocks may ask for this producer.
           with_events(with_delay_topics(Producer.new(Producing::Settings.of(config), steps:, listener: method(:hear)))).tap do |producer|
-            producer.on_open = -> { note_process(&in_process) }
+            producer.on_fork = -> { note_process(&in_process) }
             id = Producing::Settings.transactional_id(config)
             producer.transactions = @transactions = Producing::Transactions.new(method(:report)) { with_events(transactional(id)) } if id
           end

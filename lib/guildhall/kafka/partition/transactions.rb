@@ -149,7 +149,9 @@ module Guildhall
 
         # @return [Exception] a TransactionError for what says nothing about a message
         def explained(error, transaction = nil)
-          return Producing::Transaction.explained(error, transaction) if error.is_a?(Rdkafka::RdkafkaError) || !error.is_a?(Rdkafka::BaseError)
+          if error.is_a?(Rdkafka::RdkafkaError) || !error.is_a?(Rdkafka::BaseError)
+            return Producing::Transaction.explained(error, transaction)
+          end
 
           TransactionError.new("#{@partition} was given up while a transaction was open: #{error.message}")
         end

@@ -67,8 +67,8 @@ module Guildhall
         private
 
         def elsewhere
-          TimeoutError.new("what becomes of a message to topic #{@topic} is told to the process that has produced it, from which this one " \
-                           "was forked: wait there, or produce here")
+          TimeoutError.new("what becomes of a message to topic #{@topic} is told to the process that has produced it, from which this " \
+                           "one was forked: wait there, or produce here")
         end
 
         def late = TimeoutError.new("no broker has confirmed a message to topic #{@topic} in time; it may still arrive")

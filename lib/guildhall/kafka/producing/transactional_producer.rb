@@ -81,6 +81,7 @@ module Guildhall
         def commit_transaction
           flush_async
           raise undelivered unless client.flush(@deadline) # librdkafka's commit would wait as well, and then not say what has failed
+
           patiently { call { |handle| Rdkafka::Bindings.rd_kafka_commit_transaction(handle, SLICE_MS) } }
         end
 

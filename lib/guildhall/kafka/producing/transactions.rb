@@ -38,6 +38,7 @@ module Guildhall
           rescue Rdkafka::BaseError, ClosedProducerError, Guildhall::TimeoutError => error
             raise undecided(error) if transaction&.undecided?
             raise TransactionError, CLOSED if error.is_a?(Rdkafka::ClosedInnerError) || error.is_a?(ClosedProducerError)
+
             raise Transaction.explained(error, transaction)
           ensure
             @owner = nil

@@ -137,7 +137,7 @@ class KafkaSenderTest < GuildhallTest
     GC.auto_compact = true
     sent = Array.new(2) do |number|
       headers = (0...3).to_h { |index| ["h#{index}", "v#{number}-#{index}"] }
-      {topic: "t", payload: "p#{number}".dup, key: "k#{number}".dup, partition: 0, headers: {**headers, "many" => ["a#{number}", number, nil]}}
+      {topic: "t", payload: "p#{number}", key: "k#{number}", partition: 0, headers: {**headers, "many" => ["a#{number}", number, nil]}}
     end
     GC.stress = true
     deliveries, = @client.hand_over(sent, nil, false)

@@ -37,4 +37,15 @@ class KafkaSerializingTest < GuildhallTest
     assert_equal "[1]", serializing.call({topic: "orders", payload: [1]})[:payload]
     assert_match(/topic other: no serializer for a Array/, assert_raises(Guildhall::EncodeError) { serializing.call({topic: "other", payload: [1]}) }.message)
   end
+
+  def test_routes_that_are_drawn_later_count
+    routes = []
+    serializing = Guildhall::Kafka::Producing::Serializing.new(-> { routes })
+    assert_raises(Guildhall::EncodeError) { serializing.call({topic: "orders", payload: [1]}) }
+    routes = [Route.new(Guildhall::JSON)]
+    assert_equal "[1]", serializing.call({topic: :orders, payload: [1]})[:payload]
+    routes = [Route.new(->(payload) { payload.inspect })]
+    assert_equal "[1, 2]", serializing.call({topic: "orders", payload: [1, 2]})[:payload]
+    assert_equal({topic: nil, payload: [1]}, serializing.call({topic: nil, payload: [1]})) # the producer says what is wrong with it
+  end
 end
