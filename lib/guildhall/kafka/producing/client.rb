@@ -91,8 +91,9 @@ module Guildhall
 
       # A producer of librdkafka's, and the thread that takes its reports. Any thread of the process that has opened it.
       #
-      # The listener is called in a thread of its own, made for the first event: it may produce, and wait for that, which is delivered
-      # meanwhile.
+      # What becomes of messages and of the connection, the listener is told in a thread of its own, made when it is needed: it may
+      # produce, and wait for that, which is delivered meanwhile. Lines of the log and statistics it gets in the thread that takes the
+      # reports, so that they are taken no faster than they are written.
       class Client
         EVENTS = 0x1 | 0x4 | 0x8 | 0x40 | 0x100 # deliveries, log, errors, statistics, tokens
         POLL_SECONDS = 1
@@ -111,7 +112,7 @@ module Guildhall
 
         # Connects to no broker yet.
         # @param settings [Hash{Symbol=>Object}] librdkafka's
-        # @yieldparam event [Array] as {Sender#poll} has it; one after the other, in a thread of its own
+        # @yieldparam event [Array] as {Sender#poll} has it; one after the other, in threads of its own
         # @raise [Rdkafka::Config::ConfigError, Rdkafka::Config::ClientCreationError]
         def initialize(settings, &listener)
           @listener = listener
@@ -225,18 +226,19 @@ module Guildhall
         # A listener that is slower than the messages fail holds this thread up, and the queue of messages, in the end, those who produce.
         def tell(events)
           events.each do |event|
-            @listening ||= Thread.new { call_listener }.tap { |thread| thread.name = LISTENER_NAME }
+            next call_listener(event) if %i[log statistics].include?(event.first)
+
+            @listening ||= Thread.new { call_listener(@events.pop) until @events.closed? && @events.empty? }.tap { it.name = LISTENER_NAME }
             @events << event
           end
         rescue ClosedQueueError
           nil # the producer is being closed, and the listener does not return
         end
 
-        def call_listener
+        # Whatever it raises.
+        def call_listener(event)
           report = ->(error) { warn("guildhall: a producer's listener: #{error.class}: #{ErrorBoundary.message(error)}") }
-          while (event = @events.pop)
-            ErrorBoundary.run(report) { @listener.call(event) }
-          end
+          ErrorBoundary.run(report) { @listener.call(event) } if event # nil: the queue was closed
         end
 
         def end_thread
