@@ -166,7 +166,7 @@ module Guildhall
       def partitioned(message)
         bytes = message[:partition_key]
         message = message.except(:partition_key)
-        return message if bytes.nil? || message[:partition]
+        return message if bytes.to_s.empty? || message[:partition] # of no bytes the gem would crash the process
 
         count = partition_count(message[:topic])
         return message unless count.positive?
