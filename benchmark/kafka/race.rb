@@ -39,6 +39,9 @@ class Race
     Bench.median(@results.map { |round| round[name][figure] })
   end
 
+  # @return [Array] what it has had in each round
+  def all(name, figure) = @results.map { |round| round[name][figure] }
+
   # @return [String] for people
   def to_s
     @contenders.keys.map { |name| "#{name} #{figure(name).round}/s" }.join(", ")

@@ -16,6 +16,7 @@ static void kafka_partition_queue_mark(void *pointer)
     rb_gc_mark(queue->records);
     rb_gc_mark(queue->documents);
     rb_gc_mark(queue->wrapping);
+    rb_gc_mark(queue->literal);
 }
 
 /* The queue was given back when the reader was closed. Where it never was, the client is still there or gone: either
@@ -55,6 +56,14 @@ VALUE guildhall_partition_queue_new(VALUE reader, const guildhall_librdkafka *li
     return self;
 }
 
+void guildhall_partition_queue_pass_over(guildhall_partition_queue *queue, VALUE literal, VALUE end)
+{
+    queue->end = NUM2LL(end);
+    queue->literal = rb_str_new_frozen(StringValue(literal));
+    queue->literal_bytes = (const uint8_t *)RSTRING_PTR(queue->literal);
+    queue->literal_size = (size_t)RSTRING_LEN(queue->literal);
+}
+
 void guildhall_partition_queue_watch(guildhall_partition_queue *queue)
 {
     queue->library->queue_cb_event_enable(queue->queue, guildhall_wakeup_notify_from, queue->wakeup);
@@ -66,8 +75,25 @@ bool guildhall_partition_queue_holds(const guildhall_partition_queue *queue, con
            strcmp(queue->library->topic_name(message->topic), queue->topic_name) == 0;
 }
 
+/* What cannot be decoded comes to Ruby, which counts it. */
+static bool kafka_partition_queue_passes_over(guildhall_partition_queue *queue, const guildhall_kafka_message *message)
+{
+    const guildhall_decoder *decoder = queue->decoder;
+    guildhall_result result = {0};
+    if (!queue->literal_size || !decoder || !message->payload || message->offset >= queue->end) return false;
+    if (guildhall_contains(message->payload, message->length, queue->literal_bytes, queue->literal_size)) return false;
+    if (memchr(message->payload, '\\', message->length)) return false;
+    if (decoder->decode(decoder->context, message->payload, message->length, &result) != GUILDHALL_DECODED) return false;
+    decoder->free(decoder->context, &result);
+    queue->passed_messages++;
+    queue->passed_bytes += message->length;
+    queue->passed_up_to = message->offset + 1;
+    return true;
+}
+
 bool guildhall_partition_queue_add(guildhall_partition_queue *queue, const guildhall_kafka_message *message)
 {
+    if (kafka_partition_queue_passes_over(queue, message)) return true;
     guildhall_kafka_entry *entry = guildhall_kafka_entry_new(queue->library, message, queue->decoder);
     if (!entry) return false;
     *queue->last = entry;
@@ -79,7 +105,7 @@ bool guildhall_partition_queue_add(guildhall_partition_queue *queue, const guild
 
 bool guildhall_partition_queue_holds_records(const guildhall_partition_queue *queue)
 {
-    return !queue->closed && (queue->count || queue->records);
+    return !queue->closed && (queue->count || queue->records || queue->passed_messages);
 }
 
 void guildhall_partition_queue_count(guildhall_partition_queue *queue, int32_t taken)
@@ -132,13 +158,17 @@ VALUE guildhall_partition_queue_batch(const guildhall_partition_queue *queue)
 {
     long last = RARRAY_LEN(queue->records) - 1;
     if (queue->documents && RARRAY_LEN(queue->documents) <= last) rb_ary_store(queue->documents, last, Qnil);
-    return rb_ary_new_from_args(4, queue->owner, queue->records, SIZET2NUM(queue->bytes), queue->documents ? queue->documents : Qnil);
+    VALUE batch = rb_ary_new_from_args(4, queue->owner, queue->records, SIZET2NUM(queue->bytes), queue->documents ? queue->documents : Qnil);
+    if (!queue->passed_messages) return batch;
+    return rb_ary_push(batch, rb_ary_new_from_args(3, ULL2NUM(queue->passed_messages), ULL2NUM(queue->passed_bytes),
+                                                   LL2NUM(queue->passed_up_to)));
 }
 
 void guildhall_partition_queue_handed_over(guildhall_partition_queue *queue)
 {
     queue->records = queue->documents = Qfalse;
     queue->bytes = 0;
+    queue->passed_messages = queue->passed_bytes = 0;
 }
 
 void guildhall_partition_queue_release(guildhall_partition_queue *queue)

@@ -87,12 +87,13 @@ static VALUE kafka_reader_initialize(VALUE self, VALUE consumer, VALUE addresses
     return self;
 }
 
-/* open(topic, partition, owner, codec or nil) → a PartitionQueue, from which nothing is taken until PartitionQueue#allow. From now on takes
- * the partition's messages from its own queue. Before it is assigned: what comes earlier is taken whole, whatever the queue allows. */
+/* open(topic, partition, owner, codec or nil, literal or nil, end) → a PartitionQueue, from which nothing is taken until
+ * PartitionQueue#allow. From now on takes the partition's messages from its own queue. Before it is assigned: what comes earlier is taken
+ * whole, whatever the queue allows. With a literal, messages before the offset `end` whose JSON can be decoded and lacks it are passed over. */
 static VALUE kafka_reader_open(int argc, VALUE *argv, VALUE self)
 {
     reader *reader = kafka_reader_check_open(self);
-    rb_check_arity(argc, 3, 4);
+    rb_check_arity(argc, 3, 6);
     if (reader->queue_count == reader->queue_capacity) {
         size_t capacity = reader->queue_capacity ? 2 * reader->queue_capacity : 16;
         REALLOC_N(reader->queues, VALUE, capacity);
@@ -101,6 +102,7 @@ static VALUE kafka_reader_open(int argc, VALUE *argv, VALUE self)
     }
     VALUE queue = guildhall_partition_queue_new(self, &reader->library, &reader->wakeup, reader->consumer, argv[0], argv[1],
                                                 argv[2], argc > 3 ? argv[3] : Qnil);
+    if (argc > 5 && !NIL_P(argv[4])) guildhall_partition_queue_pass_over(guildhall_partition_queue_get(queue), argv[4], argv[5]);
     reader->sources[reader->queue_count] = guildhall_partition_queue_get(queue);
     reader->queues[reader->queue_count++] = queue;
     return queue;
@@ -286,7 +288,8 @@ static VALUE kafka_reader_stop_taking(VALUE self)
  * @param bytes [Integer, nil] and how many bytes
  * @return [Array(Array<Array(Object, Array<Record>, Integer, Array<Object, nil>)>, Array<ReadError>)] for each partition: its
  *   owner, records, the bytes of their payloads, and what was decoded of each (nil where a payload is no good, or
- *   {Record#deferred?}); nil in place of that Array: not tried
+ *   {Record#deferred?}); nil in place of that Array: not tried. Where messages were passed over also how many, their bytes, and the
+ *   offset behind the last of them
  * @raise [RuntimeError] once a message could not be kept for want of memory: nothing comes any more */
 static VALUE kafka_reader_take(int argc, VALUE *argv, VALUE self)
 {

@@ -1,4 +1,4 @@
-/* What takes messages from librdkafka: wakeup.c, record.c, partition_queue.c, and above them reader.c. */
+/* What takes messages from librdkafka: wakeup.c, record.c, literal.c, partition_queue.c, and above them reader.c. */
 #ifndef GUILDHALL_KAFKA_READING_H
 #define GUILDHALL_KAFKA_READING_H
 
@@ -79,6 +79,10 @@ void guildhall_kafka_record_not_wrapped(VALUE record);
 /* Before the first entry. */
 void guildhall_init_kafka_record(VALUE guildhall, VALUE kafka);
 
+/* ---- literal: whether bytes contain others. */
+
+bool guildhall_contains(const uint8_t *bytes, size_t length, const uint8_t *literal, size_t size);
+
 /* ---- Guildhall::Kafka::Reading::PartitionQueue: one partition's own queue in librdkafka, and what the reader has taken from it.
  * Only the reader's thread works on it; other threads may change what is allowed, with the GVL. */
 
@@ -97,6 +101,13 @@ typedef struct {
     size_t allowed_bytes; /* of one batch; atomic */
     bool closed;
     size_t average_size; /* of the payloads so far, bytes */
+    VALUE literal; /* a String: payloads that lack it, and can be decoded, are passed over; false: none is */
+    const uint8_t *literal_bytes;
+    size_t literal_size; /* 0: there is none */
+    int64_t end; /* the offset from which on none is passed over */
+    uint64_t passed_messages; /* over, since the last hand-over */
+    uint64_t passed_bytes;
+    int64_t passed_up_to; /* the offset behind the last of them */
     guildhall_kafka_entry *first;
     guildhall_kafka_entry **last;
     size_t count;
@@ -109,6 +120,9 @@ typedef struct {
 
 VALUE guildhall_partition_queue_new(VALUE reader, const guildhall_librdkafka *library, guildhall_wakeup *wakeup,
                                     void *consumer, VALUE topic, VALUE partition, VALUE owner, VALUE codec);
+/* Before the first message. Passes over messages before the offset `end` whose payloads are decoded, and contain neither the String nor a
+ * backslash, which may be the beginning of one of its characters. */
+void guildhall_partition_queue_pass_over(guildhall_partition_queue *queue, VALUE literal, VALUE end);
 guildhall_partition_queue *guildhall_partition_queue_get(VALUE self);
 /* Has the reader woken when something comes into the queue. */
 void guildhall_partition_queue_watch(guildhall_partition_queue *queue);

@@ -92,6 +92,11 @@ module Guildhall
         application.each_message(...)
       end
 
+      # (see Application::Queries#search)
+      def search(...)
+        application.search(...)
+      end
+
       # (see Application::Queries#admin)
       def admin(...)
         application.admin(...)

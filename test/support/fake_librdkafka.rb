@@ -22,9 +22,10 @@ class FakeLibrdkafka
   end
 
   # @return [Guildhall::Kafka::Reading::Reader] of the partition "t", 0, whose messages it may take
-  def reader(codec = nil)
+  # @param literal [String, nil] messages that lack it are passed over, up to the offset
+  def reader(codec = nil, literal = nil, end_offset = 1 << 40)
     reader = Guildhall::Kafka::Reading::Reader.new(1, FUNCTIONS.map { |name| @library.find_function("fake_#{name}").address })
-    reader.open("t", 0, :owner, codec).allow(1_000, 1 << 20)
+    reader.open("t", 0, :owner, codec, literal, end_offset).allow(1_000, 1 << 20)
     reader
   end
 

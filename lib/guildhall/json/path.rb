@@ -2,6 +2,7 @@
 
 require_relative "path/evaluation"
 require_relative "path/parser"
+require_relative "path/condition"
 
 module Guildhall
   class JSON

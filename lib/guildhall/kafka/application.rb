@@ -52,9 +52,11 @@ module Guildhall
       #   @see Queries#dead_letters
       # @!method each_message(topic, from: :earliest, until: :end, partitions: nil, deserializer: nil)
       #   @see Queries#each_message
+      # @!method search(topic, **conditions)
+      #   @see Queries#search
       # @!method admin(settings = {})
       #   @see Queries#admin
-      def_delegators :queries, :admin, :lag, :parked_keys, :dead_letters, :each_message
+      def_delegators :queries, :admin, :lag, :parked_keys, :dead_letters, :each_message, :search
       # @!method scheduled_tasks
       #   @see Scheduling::Tasks#statuses
       def_delegator :tasks, :statuses, :scheduled_tasks

@@ -11,7 +11,7 @@ module Guildhall
   module Kafka
     # The commands that this gem adds to `guildhall`.
     module CLI
-      def self.commands = [Check, Server, Swarm, Routes, Lag, Keys, Dlq, Schedule, Metrics]
+      def self.commands = [Check, Server, Swarm, Routes, Lag, Keys, Dlq, Schedule, Metrics, Read, Produce]
 
       # `guildhall server`: consumes until SIGINT, SIGTERM, SIGQUIT or SIGHUP.
       class Server < ApplicationCommand
@@ -268,3 +268,5 @@ end
 
 require_relative "cli/check"
 require_relative "cli/dlq"
+require_relative "cli/produce"
+require_relative "cli/read"

@@ -264,10 +264,10 @@ module Guildhall
 
         bytes = message[:partition_key]
         message = checked(message).except(:partition_key)
-        return message if bytes.nil? || message[:partition]
-        unless bytes.is_a?(String)
+        unless bytes.nil? || bytes.is_a?(String)
           raise Guildhall::ArgumentError, "a message's partition_key must be a String or nil, not #{Config::Secrets.kind(bytes)}"
         end
+        return message if bytes.to_s.empty? || message[:partition] # of no bytes the gem would crash the process
 
         count = count_partitions(message[:topic].to_s) { block_given? ? yield : client }
         return message unless count.positive?

@@ -311,6 +311,11 @@ class KafkaProducerAloneTest < GuildhallTest
     @broker.stop
   end
 
+  # The gem would call librdkafka's partitioner without a topic, which ends the process.
+  def test_a_partition_key_without_bytes
+    assert_equal 0, @producer.produce_sync(topic: "t", payload: "x", partition_key: "").partition
+  end
+
   def read
     application = Kafka::Application.new
     application.config.logger = nil

@@ -319,6 +319,42 @@ class KafkaReaderFailuresTest < GuildhallTest
     assert_equal "\x01".b, Unpack::CALLS.pop(timeout: 0)
   end
 
+  # Messages that a literal is looked for in: each that lacks it, and is JSON without a backslash, is passed over.
+  def test_messages_are_passed_over
+    @reader = @kafka.reader(Guildhall::JSON.lazy, "needle", 8)
+    [%({"a":"a needle"}), %({"a":1}), %({"a":"n\\u0065edle"}), "{broken", %({"needle":2}), %({"a":[]}), "7", %({"b":"needl"}), %({"after":1})]
+      .each { |payload| @kafka.push(payload) }
+    batches, = @reader.take(100)
+    _, records, bytes, documents, passed = batches.first
+    assert_equal [0, 2, 3, 4, 6, 8], records.map(&:offset)
+    assert_equal [records.sum(&:size), [3, 7 + 8 + 13, 8]], [bytes, passed]
+    assert_equal [{"a" => "a needle"}, {"a" => "needle"}, nil, {"needle" => 2}, nil, {"after" => 1}], documents.map { |document| document&.to_h }
+    @kafka.push(%({"b":"needle"}))
+    assert_equal 4, @reader.take(100).first.first.size
+  end
+
+  def test_only_messages_that_are_passed_over
+    @reader = @kafka.reader(Guildhall::JSON.lazy, "needle")
+    3.times { |i| @kafka.push(%({"a":#{i}})) }
+    _, records, bytes, documents, passed = @reader.take(100).first.first
+    assert_equal [[], 0, [], [3, 21, 3]], [records, bytes, documents, passed]
+    assert_empty @reader.take(10).first
+  end
+
+  # At each place, and of each length.
+  def test_literals_are_found_wherever_they_are
+    random = Random.new(4711)
+    (1..40).each_with_index do |size, round|
+      @reader&.close
+      literal = "z#{Array.new(size - 1) { random.rand(2).zero? ? "a" : "z" }.join}"
+      @reader = @kafka.reader(Guildhall::JSON.lazy, literal)
+      payloads = Array.new(120) { |i| %(["#{"a" * (i % 60)}#{literal[0, i < 60 ? size : size - 1]}#{"az"[0, random.rand(3)]}"]) }
+      payloads.each { |payload| @kafka.push(payload) }
+      expected = payloads.each_index.select { |i| payloads[i].include?(literal) }
+      assert_equal expected, @reader.take(100).first.first[1].map { |record| record.offset - (round * 120) }, literal
+    end
+  end
+
   # The group is joined again then, from the last commit on.
   def test_a_message_that_there_is_no_memory_for_is_an_error_and_nothing_behind_it_is_handed_over
     @reader = @kafka.reader

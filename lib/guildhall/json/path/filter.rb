@@ -6,7 +6,8 @@ module Guildhall
   class JSON
     class Path
       # The expression after the ? of a filter: tests answer `true_for?`, operands `value`, both of the
-      # evaluation and the node.
+      # evaluation and the node. `literals`: what a JSON text without escapes has to contain for a test to be true, or an operand to
+      # have a value.
       # @api private
       module Filter
         # The value of a query that leads nowhere: equal to itself only, neither more nor less than anything.
@@ -14,22 +15,27 @@ module Guildhall
 
         Both = Data.define(:left, :right) do
           def true_for?(evaluation, node) = left.true_for?(evaluation, node) && right.true_for?(evaluation, node)
+          def literals = left.literals + right.literals
         end
 
         Either = Data.define(:left, :right) do
           def true_for?(evaluation, node) = left.true_for?(evaluation, node) || right.true_for?(evaluation, node)
+          def literals = []
         end
 
         Opposite = Data.define(:test) do
           def true_for?(evaluation, node) = !test.true_for?(evaluation, node)
+          def literals = []
         end
 
         Existence = Data.define(:query) do
           def true_for?(evaluation, node) = !query.of(evaluation, node).empty?
+          def literals = query.literals
         end
 
         Literal = Data.define(:content) do
           def value(_evaluation, _node) = content
+          def literals = content.is_a?(String) ? [content] : []
         end
 
         # The one value of a query. What every node is compared with is decoded once.
@@ -41,6 +47,7 @@ module Guildhall
           end
 
           def constant? = query.from_root?
+          def literals = query.literals
 
           private
 
@@ -56,10 +63,15 @@ module Guildhall
             else NOTHING
             end
           end
+
+          def literals = operand.literals
         end
 
         Count = Data.define(:query) do
           def value(evaluation, node) = query.of(evaluation, node).size
+
+          # None is a number, too.
+          def literals = []
         end
 
         # `match` and `search` of RFC 9535, 2.4.6 and 2.4.7: false for what is not a String, and for what is not an I-Regexp.
@@ -77,6 +89,8 @@ module Guildhall
             regexp = regexp(evaluation, node)
             regexp ? SharedRegexp.match?(regexp, text) : false
           end
+
+          def literals = operand.literals
 
           private
 
@@ -96,8 +110,10 @@ module Guildhall
         # RFC 9535, 2.3.5.2.2: only two numbers, or two strings, can be ordered.
         Comparison = Data.define(:left, :operator, :right) do
           def true_for?(evaluation, node)
-            one = left.value(evaluation, node)
-            other = right.value(evaluation, node)
+            holds?(left.value(evaluation, node), right.value(evaluation, node))
+          end
+
+          def holds?(one, other)
             case operator
             when "==" then one == other
             when "!=" then one != other
@@ -106,6 +122,14 @@ module Guildhall
             when "<=" then less?(one, other) || one == other
             else less?(other, one) || one == other
             end
+          end
+
+          # Only of a comparison with a literal it is known that both sides need a value: two values that are missing are equal.
+          def literals
+            literal, other = [left, right].partition { |operand| operand.is_a?(Literal) }
+            return [] if operator == "!=" || literal.size != 1
+
+            [*other, *(literal if operator == "==")].flat_map(&:literals)
           end
 
           private

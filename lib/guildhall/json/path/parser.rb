@@ -16,8 +16,9 @@ module Guildhall
         SLICE = /(#{INTEGER})?[ \t\n\r]*:[ \t\n\r]*(#{INTEGER})?(?:[ \t\n\r]*:[ \t\n\r]*(#{INTEGER})?)?/u
         NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/u
         WORDS = {"true" => true, "false" => false, "null" => nil}.freeze
+        SEVERAL = "a path that may lead to several values is not compared: ask for one that fits, as $.items[?@.sku == \"A-1\"] does,"
         EXACT = (-(2**53) + 1)..((2**53) - 1)
-        private_constant :EXACT, :NAME, :QUOTED, :INTEGER, :SLICE, :NUMBER, :WORDS
+        private_constant :EXACT, :SEVERAL, :NAME, :QUOTED, :INTEGER, :SLICE, :NUMBER, :WORDS
 
         def initialize(source)
           @text = StringScanner.new(source)
@@ -28,6 +29,14 @@ module Guildhall
           segments = []
           segments << segment until @text.eos?
           Query.new(segments, from_root: true)
+        end
+
+        # @return [#true_for?] a test of one value, which is both $ and @
+        def condition
+          @text.skip(/[ \t\n\r]*/u)
+          test = alternatives
+          @text.skip(/[ \t\n\r]*/u)
+          @text.eos? ? test : refuse("expected && or ||, or the end")
         end
 
         private
@@ -103,7 +112,7 @@ module Guildhall
           refuse("match and search are tests, not values") if operand.is_a?(Filter::Matching)
           return operand unless operand.is_a?(Query)
 
-          operand.singular? ? Filter::Single.new(operand) : refuse("a path that may lead to several values is not compared")
+          operand.singular? ? Filter::Single.new(operand) : refuse(SEVERAL)
         end
 
         # A query, or what has a value.

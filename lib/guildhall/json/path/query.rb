@@ -18,6 +18,25 @@ module Guildhall
           @segments.all? { |descend, (first, *others)| !descend && others.empty? && (first.is_a?(String) || first.is_a?(Integer)) }
         end
 
+        # @return [Array<String>, nil] the members on the way from the root, where it goes by nothing else
+        def names
+          names = @segments.map { |descend, (first, *others)| first if !descend && others.empty? && first.is_a?(String) }
+          names if @from_root && names.all?
+        end
+
+        # @return [Array<String>] what a JSON text without escapes has to contain for this to lead anywhere
+        def literals
+          @segments.flat_map do |_, (first, *others)|
+            next [] if others.any?
+
+            case first
+            when String then [first]
+            when Symbol, Integer, Array then []
+            else first.literals
+            end
+          end
+        end
+
         # @return [Boolean] the same for every node
         def from_root? = @from_root
 

@@ -5,6 +5,7 @@ require_relative "../broker/iterator"
 require_relative "../broker/lag"
 require_relative "../broker/parked_keys"
 require_relative "../broker/replay"
+require_relative "../broker/search"
 require_relative "../routing/route_selection"
 
 module Guildhall
@@ -16,7 +17,9 @@ module Guildhall
           topic: Settings::Rules::TEXT,
           partitions: OptionRules.rule("the number of a partition, or an Array of them, or nil") do |given|
             (given.is_a?(Range) ? [given.begin, given.end] : Settings::Rules.list(given)).all?(Integer)
-          end
+          end,
+          limit: OptionRules.integer.or(nil), messages: OptionRules.integer.or(nil), bytes: OptionRules.bytes.or(nil),
+          seconds: OptionRules.seconds.or(nil)
         )
         private_constant :RULES
 
@@ -94,11 +97,54 @@ module Guildhall
             return Enumerator.new { |messages| each_message(topic, **arguments) { |message| messages << message } }
           end
 
-          iterator(topic, deserializer, partitions && [*partitions], range).each(&block)
+          route, settings = reading(topic, deserializer)
+          Broker::Iterator.new(route, settings, @application.config, partitions && [*partitions], range) { @application.pool }.each(&block)
           nil
         end
 
+        # A search for messages of a topic, which {Broker::Search#run} begins: in order within each partition, without a consumer group.
+        # Payloads are decoded as the topic's route says: by its codec, or by a pipeline's stages up to the one that decodes.
+        # @param where [String, JSON::Path::Condition, nil] a condition of the payload, such as `$.total > 5`
+        # @param key [String, nil] only messages with this key, in the partition where the application's producer puts it
+        # @param all_partitions [Boolean] whether a key is looked for in all of them: another producer may put it elsewhere, and so does
+        #   ours once a topic has more partitions
+        # @param headers [Hash{String=>String, nil}] which a message has to have; nil: with whatever value
+        # @param from [Integer, Symbol, Time, Hash{Integer=>Integer}] as of {#each_message}; a Hash: the offset for each partition that is
+        #   searched, as {Broker::Search::Progress#rest} has it
+        # @param until [Integer, Symbol, Time, nil] as of {#each_message}, but an offset beyond the end is not waited for
+        # @param partitions [Array<Integer>, Integer, nil] nil: all
+        # @param deserializer [#call, nil] nil: as the topic's route says, or none; false: none
+        # @param limit [Integer, nil] how many are found at most, and likewise messages, bytes and seconds: how many are searched, about
+        # @param undecodable [Boolean] whether messages are found, too, whose payload cannot be decoded
+        # @param decode [Boolean] false: the payloads of what is found are not decoded, unless a condition needs it
+        # @return [Broker::Search] which does not connect before it is run
+        # @raise [Guildhall::ArgumentError] for arguments that mean nothing
+        # @raise [ConfigurationError] listing every error of the settings
+        def search(topic, where: nil, key: nil, all_partitions: false, headers: {}, from: :earliest, until: :end, partitions: nil,
+                   deserializer: nil, limit: nil, messages: nil, bytes: nil, seconds: nil, undecodable: false, decode: true)
+          til = binding.local_variable_get(:until) # which Ruby takes for a keyword of its own
+          topic = topic.to_s
+          RULES.check!({topic:, partitions:, limit:, messages:, bytes:, seconds:}, owner: "search")
+          where = JSON::Path::Condition.new(where) if where.is_a?(String)
+          route, settings = reading(topic, deserializer)
+          partitions = partitions ? [*partitions] : (partition_of(key) if wanted_in_one?(key, all_partitions, from))
+          Broker::Search.new(route, settings, @application.config, partitions:, undecodable:, decode:,
+            range: Broker::OffsetRange.new(from, til, owner: "search"),
+            conditions: Broker::Search::Conditions.new(where:, key: key&.b, headers: headers.transform_values { |value| value&.b }),
+            bounds: Broker::Search::Bounds.new(limit:, messages:, bytes:, seconds:)) { @application.pool }
+        end
+
         private
+
+        # Where an empty key goes is left to chance by some partitioners.
+        def wanted_in_one?(key, all_partitions, from) = !key.to_s.empty? && !all_partitions && !from.is_a?(Hash)
+
+        # Of bytes: the gem hashes as many bytes as a String has characters, unlike librdkafka, which the producer leaves it to.
+        def partition_of(key)
+          bytes = key.b
+          name = Producing::Settings.of(@application.config)[:partitioner].to_s
+          ->(count) { [Rdkafka::Bindings.partitioner(nil, bytes, count, name)] }
+        end
 
         def ask(groups, topics, having = :itself)
           @application.open_log
@@ -120,14 +166,14 @@ module Guildhall
           answers
         end
 
-        def iterator(name, deserializer, partitions, range)
+        # @return [Array(Routing::Topic, Hash{Symbol=>Object})] the route, and librdkafka's settings, to read a topic without a group
+        def reading(name, deserializer)
           config = @application.config
           config.validate!
           @application.open_log
           route = route(name, config.group_id)
-          route = route.with(deserializer:) if deserializer
-          settings = @clients.settings(route).merge("group.id": "#{config.client_id}.each_message")
-          Broker::Iterator.new(route, settings, config, partitions, range) { @application.pool }
+          route = route.with(deserializer: deserializer || nil) unless deserializer.nil?
+          [route, @clients.settings(route).merge("group.id": "#{config.client_id}.each_message")]
         end
 
         # The topic's route where there is one, else one for this alone.

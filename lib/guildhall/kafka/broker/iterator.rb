@@ -40,15 +40,7 @@ module Guildhall
 
         private
 
-        def ranges(session)
-          topic = session.topic(@topic.name)
-          numbers = topic.leaders.keys
-          missing = [*@partitions] - numbers
-          return @range.resolve(session, topic, @partitions || numbers) if missing.empty?
-
-          raise Guildhall::ArgumentError, "topic #{topic.name} has the partitions 0 to #{numbers.size - 1}, " \
-                                          "not #{missing.map(&:inspect).join(", ")}"
-        end
+        def ranges(session) = @range.resolve(session, session.topic(@topic.name), @partitions)
 
         # Keeps one batch ahead, so that workers decode it while the caller works on the one before.
         def read_ahead(reader, ahead)

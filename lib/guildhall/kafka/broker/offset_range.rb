@@ -8,8 +8,10 @@ module Guildhall
       # From where to where a topic is read.
       class OffsetRange
         RULES = OptionRules.new(
-          from: OptionRules.rule("an offset, a negative number (of messages from the end), :earliest, :latest or a Time") do |value|
-            value.is_a?(Integer) || value.is_a?(Time) || %i[earliest latest].include?(value)
+          from: OptionRules.rule("an offset, a negative number (of messages from the end), :earliest, :latest, a Time, or a Hash of " \
+                                 "offsets by partition") do |value|
+            value.is_a?(Integer) || value.is_a?(Time) || %i[earliest latest].include?(value) ||
+              (value.is_a?(Hash) && value.any? && value.to_a.flatten.all? { |number| number.is_a?(Integer) && !number.negative? })
           end,
           until: OptionRules.rule("an offset, :end, a Time, or nil (never ends)") do |value|
             value.nil? || value == :end || value.is_a?(Time) || (value.is_a?(Integer) && !value.negative?)
@@ -18,17 +20,23 @@ module Guildhall
         private_constant :RULES
 
         # As in {Kafka.each_message}.
-        def initialize(from, til)
-          RULES.check!({from:, until: til}, owner: "each_message")
+        # @param owner [String] whose arguments they are, for errors
+        def initialize(from, til, owner: "each_message")
+          RULES.check!({from:, until: til}, owner:)
           @from = from
           @until = til
         end
 
         # Blocks for the brokers' answers; with a negative number, while these messages are read.
+        # @param partitions [Array<Integer>, nil] nil: those of the Hash, or all
+        # @param present [Boolean] whether a range ends with what is there now, although its end says more
         # @return [Hash{Array(String, Integer)=>Range}] by topic and partition; their end is Float::INFINITY where there is none
-        def resolve(session, topic, numbers)
-          session.ranges_of(topic, numbers).to_h do |number, present|
-            [[topic.name, number], first(session, topic.name, number, present)...last(session, topic.name, number, present)]
+        # @raise [Guildhall::ArgumentError] where there is no such partition
+        def resolve(session, topic, partitions, present: false)
+          session.ranges_of(topic, numbers(topic, partitions)).to_h do |number, there|
+            last = last(session, topic.name, number, there)
+            last = [last, there.end].min if present && !endless?
+            [[topic.name, number], first(session, topic.name, number, there)...last]
           end
         end
 
@@ -37,11 +45,22 @@ module Guildhall
 
         private
 
+        def numbers(topic, partitions)
+          there = topic.leaders.keys
+          numbers = partitions || (@from.is_a?(Hash) ? @from.keys : there)
+          missing = numbers - there
+          return numbers if missing.empty?
+
+          raise Guildhall::ArgumentError, "topic #{topic.name} has the partitions 0 to #{there.size - 1}, " \
+                                          "not #{missing.map(&:inspect).join(", ")}"
+        end
+
         # Deleted messages are skipped; an offset beyond the end waits for its message.
         def first(session, topic, partition, present)
           case @from
           when :earliest then present.begin
           when :latest then present.end
+          when Hash then [@from.fetch(partition, present.begin), present.begin].max
           when Time then [session.offset_at(topic, partition, @from) || present.end, present.begin].max
           else @from.negative? ? first_of_last(session, topic, partition, present) : [@from, present.begin].max
           end

@@ -12,18 +12,21 @@ module Guildhall
         # still to be written.
         PartitionCursor = Struct.new(:place, :last, :next_offset, :at_end, :queue)
         ROOM_MESSAGES = 2_000
-        private_constant :PartitionCursor, :ROOM_MESSAGES
+        NO_END = (1 << 63) - 1 # an offset
+        private_constant :PartitionCursor, :ROOM_MESSAGES, :NO_END
 
         # @param codec [Codec, nil] what records are decoded with
+        # @param literal [String, nil] messages whose payload, JSON that can be decoded, does not contain it, are passed over; nil: none is
         # @param max_bytes [Integer] in one batch, about
         # @param silence [Numeric, nil] seconds of waiting for records that are there, after which {#read} raises; nil: it waits for them,
         #   however long
-        def initialize(client, complaints, max_messages:, max_bytes:, codec: nil, silence: nil)
+        def initialize(client, complaints, max_messages:, max_bytes:, codec: nil, literal: nil, silence: nil)
           @client = client
           @complaints = complaints
           @silence = silence
           @waited = 0.0
           @codec = codec
+          @literal = literal
           @max_messages = max_messages
           @max_bytes = max_bytes
           @cursors = {}
@@ -38,7 +41,7 @@ module Guildhall
           @reader = Reading::Reader.for(@client)
           ranges.each do |place, range|
             cursor = @cursors[place] = PartitionCursor.new(place, range.end, range.begin)
-            cursor.queue = @reader.open(*place, cursor, @codec)
+            cursor.queue = @reader.open(*place, cursor, @codec, @literal, [range.end, NO_END].min)
             allow(cursor)
           end
         end
@@ -48,6 +51,11 @@ module Guildhall
         def open?(place) = @cursors.key?(place)
 
         # Blocks until there is something, or the time is up.
+        # @yieldparam place [Array(String, Integer)]
+        # @yieldparam records [Array<Record>] empty where all were passed over
+        # @yieldparam bytes [Integer]
+        # @yieldparam documents [Array<Object, nil>, nil] what was decoded of each
+        # @yieldparam passed [Array(Integer, Integer, Integer), nil] how many were passed over, their bytes, and the offset behind the last
         # @raise [KafkaError] also where nothing has come for too long, or brokers refuse the credentials meanwhile
         def read(wait_ms, &)
           began_at = Clock.now
@@ -80,18 +88,20 @@ module Guildhall
 
         def allow(cursor) = cursor.queue.allow(@max_messages, @max_bytes)
 
-        def deliver(cursor, records, bytes, documents = nil)
+        def deliver(cursor, records, bytes, documents = nil, passed = nil)
           return unless @cursors[cursor.place].equal?(cursor)
 
-          cursor.next_offset = records.last.offset + 1
+          cursor.next_offset = [records.any? ? records.last.offset + 1 : 0, *passed&.last].max
           cursor.at_end = false
-          if records.last.offset >= cursor.last - 1
+          if cursor.next_offset >= cursor.last
             count = records.index { |record| record.offset >= cursor.last } || records.size
             finish(cursor.place)
           else
             allow(cursor)
           end
-          yield cursor.place, records.first(count || records.size), bytes, documents&.first(count || records.size) unless count&.zero?
+          return if count&.zero? && passed.nil?
+
+          yield cursor.place, records.first(count || records.size), bytes, documents&.first(count || records.size), passed
         end
 
         # The last offsets of a range may hold no message, only marks of transactions: then the end of the partition says that it was read.

@@ -3,6 +3,7 @@
 require "guildhall/cli/command" # of another gem: not by relative path
 require "guildhall/text_table"
 require_relative "../errors"
+require_relative "message_format"
 
 module Guildhall
   module Kafka
@@ -64,11 +65,21 @@ module Guildhall
         end
 
         # For JSON: bytes that are not valid text are printed in base 64.
-        def text(name, bytes)
-          readable = bytes && DeadLetterQueue::DeadLetter.utf8(bytes.b)
-          return {name => readable} if readable.nil? || readable.encoding == Encoding::UTF_8
+        def text(name, bytes) = MessageFormat::Text.member(name, bytes)
 
-          {"#{name}_base64" => [bytes].pack("m0")}
+        # The first signal ends the work in good order, the second one the process.
+        # @param stop [#call] called in a trap
+        def interruptible(stop)
+          previous = %w[INT TERM].to_h do |name|
+            [name, trap(name) do
+              trap(name, "DEFAULT")
+              @interrupted = true
+              stop.call
+            end]
+          end
+          yield
+        ensure
+          previous&.each { |name, handler| trap(name, handler || "DEFAULT") }
         end
 
         def time(time, format = "%F %T") = time&.utc&.strftime(format)

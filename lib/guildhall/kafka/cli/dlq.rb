@@ -179,23 +179,8 @@ module Guildhall
              "source_consumer_group" => dead_letter.source_group, "attempts" => dead_letter.attempts,
              "error_class" => dead_letter.error_class, "replayed" => replayed?(dead_letter),
              **text("key", dead_letter.key), **text("payload", dead_letter.payload),
-             **headers(dead_letter.original_headers)}
+             **MessageFormat::Text.headers(dead_letter.original_headers)}
           end
-
-          # A header may have several values, and no value; its name may be any bytes. Headers whose values are not valid text are apart.
-          def headers(all)
-            binary, readable = all.transform_values { |value| value.is_a?(Array) ? value : [value] }
-              .partition { |_, values| values.any? { |value| value && utf8(value).encoding != Encoding::UTF_8 } }
-            printed = {"headers" => readable.to_h { |name, values| [printable(name), values.map { |value| value && utf8(value) }] }}
-            return printed if binary.empty?
-
-            encoded = binary.to_h { |name, values| [printable(name), values.map { |value| value && [value].pack("m0") }] }
-            {**printed, "headers_base64" => encoded}
-          end
-
-          def utf8(bytes) = DeadLetterQueue::DeadLetter.utf8(bytes)
-
-          def printable(name) = utf8(name).encode(Encoding::UTF_8, invalid: :replace, undef: :replace)
         end
 
         # `guildhall dlq replay`: sends dead letters back to their topics.
@@ -242,7 +227,7 @@ module Guildhall
             replay = Broker::Replay.new(dead_letters, Kafka.config, to: @options[:to], note: noted?) { |dead_letter| wanted?(dead_letter) }
             progress = progress(dead_letters, ranges)
             outcomes = {}
-            interruptible(replay) { replay.run(ranges) { |outcome| progress.call(outcomes[outcome.partition] = outcome) } }
+            interruptible(-> { replay.interrupt }) { replay.run(ranges) { |outcome| progress.call(outcomes[outcome.partition] = outcome) } }
           ensure
             outcomes&.each_value { |outcome| @out.puts(summary(dead_letters, ranges.fetch(outcome.partition), outcome)) }
             @out.puts(advice(dead_letters)) if replay&.interrupted?
@@ -271,20 +256,6 @@ module Guildhall
               wanted
             end
             @out.puts("#{dead_letters.name}: #{found} dead letters would be replayed#{" to #{@options[:to]}" if @options[:to]}")
-          end
-
-          # The first signal ends the replay in good order, the second one the process.
-          def interruptible(replay)
-            previous = %w[INT TERM].to_h do |name|
-              [name, trap(name) do
-                trap(name, "DEFAULT")
-                @interrupted = true
-                replay.interrupt
-              end]
-            end
-            yield
-          ensure
-            previous&.each { |name, handler| trap(name, handler || "DEFAULT") }
           end
 
           def progress(dead_letters, ranges)
