@@ -54,7 +54,7 @@ module Guildhall
       #   @see Queries#each_message
       # @!method admin(settings = {})
       #   @see Queries#admin
-      def_delegators :queries, :admin, :lag, :parked_keys, :dead_letters, :each_message
+      def_delegators :queries, :admin, :lag, :lag_watch, :group_settings, :parked_keys, :dead_letters, :each_message
       # @!method scheduled_tasks
       #   @see Scheduling::Tasks#statuses
       def_delegator :tasks, :statuses, :scheduled_tasks

@@ -52,7 +52,7 @@ module Guildhall
         def list(names = nil)
           names, errors = names ? [names, []] : listed
           found, refused = names.each_slice(SLICE).flat_map { |some| described(some) }.partition { |one| one.is_a?(Group) }
-          Broker::Answer.new(found.sort_by(&:name), refused + errors.map { |error| Broker::Problem.new(nil, nil, nil, error) })
+          Broker::Answer.new(found.sort_by(&:name), refused + errors.map { |error| Broker::Problem.new(group: nil, topic: nil, partitions: nil, error:) })
         end
 
         # @return [Group]

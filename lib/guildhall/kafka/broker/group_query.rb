@@ -11,6 +11,11 @@ module Guildhall
         # There is no such topic.
         def missing? = Errors.kind(error) == :missing && partitions.nil?
 
+        # @return [String] such as "0, 2-5"
+        def self.runs(numbers)
+          numbers.sort.slice_when { |before, after| after > before + 1 }.map { |run| [run.first, run.last].uniq.join("-") }.join(", ")
+        end
+
         # @return [String] one line: where, and why
         def to_s
           where = [*("group #{group}" if group), *topic].join(", ")
@@ -20,13 +25,7 @@ module Guildhall
 
         private
 
-        # 0, 2-5
-        def numbers
-          return unless partitions
-
-          runs = partitions.sort.slice_when { |before, after| after > before + 1 }
-          "partition#{"s" if partitions.size > 1} #{runs.map { |run| [run.first, run.last].uniq.join("-") }.join(", ")}"
-        end
+        def numbers = partitions && "partition#{"s" if partitions.size > 1} #{Problem.runs(partitions)}"
       end
 
       # An Array of the rows that could be found out, with the problems that kept others from it.

@@ -1,0 +1,59 @@
+# frozen_string_literal: true
+
+require "time"
+
+module Guildhall
+  module Kafka
+    module CLI
+      # Where a topic is read from, or until, as people write it.
+      module Moment
+        UNITS = {"s" => 1, "m" => 60, "h" => 3_600, "d" => 86_400, "w" => 604_800}.freeze
+        AGO = /\A(\d+(?:\.\d+)?)([smhdw])\z/
+        EPOCH = /\A@(\d+)(\.\d+)?\z/
+        MILLISECONDS = 100_000_000_000 # an epoch above is in milliseconds
+        OFFSETS = /\A\d+:\d+(?:,\d+:\d+)*\z/
+        DATE = /\A\d{4}-\d\d-\d\d\z/
+        ZONE = /(?:Z|UTC|[+-]\d\d:?\d\d)\z/i
+        EXPLAINED = "10m, 2h or 3d (ago), 2026-11-27, \"2026-11-27 03:00\" or any ISO 8601 (UTC unless it names another zone), @1764212400 (epoch)".freeze
+        private_constant :UNITS, :AGO, :EPOCH, :MILLISECONDS, :OFFSETS, :DATE, :ZONE
+
+        # @return [Integer, Symbol, Time, Hash{Integer=>Integer}] as `from:` of {Application::Queries#search}
+        # @raise [Guildhall::ArgumentError]
+        def self.from(text, now = Time.now)
+          case text
+          when "earliest", "latest" then text.to_sym
+          when /\A-?\d+\z/ then text.to_i
+          when OFFSETS then text.split(",").to_h { |pair| pair.split(":").map(&:to_i) }
+          else time(text, now) || refuse("--from", text, "earliest, latest, an offset, -100 (messages from the end), 0:17,1:9 (partition:offset), ")
+          end
+        end
+
+        # @return [Integer, Symbol, Time] as `until:`
+        def self.until(text, now = Time.now)
+          case text
+          when "end", "latest" then :end
+          when /\A\d+\z/ then text.to_i
+          else time(text, now) || refuse("--until", text, "end, an offset, ")
+          end
+        end
+
+        # @return [Time, nil] nil: it is none
+        def self.time(text, now = Time.now)
+          case text
+          when AGO then now - (Float($1) * UNITS.fetch($2))
+          when EPOCH then Time.at(Rational($1 + $2.to_s) / ($1.to_i > MILLISECONDS ? 1000 : 1))
+          when DATE then Time.iso8601("#{text}T00:00:00Z")
+          when /\A\d{4}-\d\d-\d\d[ T]\d\d:\d\d/ then Time.parse(text.match?(ZONE) ? text : "#{text} UTC")
+          end
+        rescue ::ArgumentError # the 31st of February
+          nil
+        end
+
+        def self.refuse(option, text, more)
+          raise Guildhall::ArgumentError, "#{option} takes #{more}#{EXPLAINED}, not #{text.inspect}"
+        end
+        private_class_method :refuse
+      end
+    end
+  end
+end
