@@ -60,7 +60,7 @@ module Guildhall
         def [](name)
           found = described([name]).first
           raise found.error if found.is_a?(Broker::Problem)
-          raise UnknownGroupError.new(name, names) unless found.exist?
+          raise unknown(name) unless found.exist?
 
           found
         end
@@ -151,6 +151,14 @@ module Guildhall
         end
 
         # @!visibility private
+        # @return [UnknownGroupError]
+        def unknown(name)
+          UnknownGroupError.new(name, listed.first)
+        rescue KafkaError # without a suggestion then
+          UnknownGroupError.new(name)
+        end
+
+        # @!visibility private
         # @param topics [Hash{String=>Array<Array(Integer, Integer, String)>}] partition, offset and metadata
         def topic_list(topics)
           Rdkafka::Consumer::TopicPartitionList.new(topics.transform_values do |some|
@@ -202,7 +210,7 @@ module Guildhall
         rescue KafkaError => error
           case Broker::Errors.symbol(error)
           when :non_empty_group then raise LiveGroupError.new(name, self[name].members, "be deleted")
-          when :group_id_not_found then raise UnknownGroupError.new(name, names)
+          when :group_id_not_found then raise unknown(name)
           else raise
           end
         end

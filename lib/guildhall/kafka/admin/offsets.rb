@@ -115,7 +115,7 @@ module Guildhall
           all = complete(of(group))
           if all.empty?
             known = create || @admin.groups.list([group]).any?(&:exist?)
-            raise UnknownGroupError.new(group, @admin.groups.names) unless known
+            raise @admin.groups.unknown(group) unless known
             raise Guildhall::ArgumentError, "group #{group} has committed nothing yet: say which topics are meant" unless topics
           end
           rows = topics ? complete(of(group, topics:)) : all

@@ -61,7 +61,7 @@ module Guildhall
         def initialize(settings, routes = nil)
           @settings = settings
           @routes = routes
-          @group = settings.fetch(:"group.id")
+          @group = settings[:"group.id"]
         end
 
         # Blocks for the brokers' answers.

@@ -125,7 +125,7 @@ module Guildhall
         def query(settings) = Broker::Lag.new(settings)
 
         def cells(row)
-          [row.group, row.topic, row.partition, "#{row.committed}#{"!" if row.beyond_end?}", row.end_offset, row.messages, seconds(row)]
+          [row.group, row.topic, row.partition, row.committed && "#{row.committed}#{"!" if row.beyond_end?}", row.end_offset, row.messages, seconds(row)]
         end
 
         def data(row) = {**row.to_h.transform_keys(&:to_s), "beyond_end" => row.beyond_end?}
@@ -160,6 +160,7 @@ module Guildhall
         end
 
         def draw(watch)
+          Kafka.config.logger = nil # what it prints would be drawn over
           LiveTable.open(@out) do |table|
             loop do
               table.draw(screen(table.size.last))
@@ -182,7 +183,7 @@ module Guildhall
           behind = @rows.count { |row| row.messages.positive? }
           oldest = @rows.filter_map(&:seconds).max
           "#{@looked_at.strftime("%T")}  #{@rows.sum(&:messages)} messages in #{behind} of #{@rows.size} partitions" \
-            "#{format(", the oldest %.1f s", oldest) if oldest&.positive?}  (every #{format("%g", interval)} s; Ctrl-C ends)"
+            "#{format(", the oldest %.1f s", oldest) if oldest&.positive?}  (every #{format("%g", interval)} s)"
         end
 
         def problem_lines = @rows.problems.map { |problem| "! #{problem}" }

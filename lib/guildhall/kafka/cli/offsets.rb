@@ -99,7 +99,7 @@ module Guildhall
             --to takes
               earliest, latest  the first offset that is there; the end, as it is now
               1234              this offset
-              10m, 2h, 3d, or a time: the first message at or after it, else the end (#{Moment::EXPLAINED})
+              a time            the first message at or after it, else the end: #{Moment::EXPLAINED.sub(", @", ",\n                                @")}
               -100, +1          so many offsets back, or on, from what is committed
 
             Without --topic: all partitions of all topics in which the group has committed something. An offset that the partition
