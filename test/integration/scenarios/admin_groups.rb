@@ -54,7 +54,7 @@ Scenario.run do
         refused.call("a deletion") { admin.groups.delete(own) }
         refused.call("a deletion of offsets") { admin.groups.delete_offsets(own, name) }
         refused.call("a renaming") { admin.groups.rename(own, "#{own}-new") }
-        def (admin.groups).empty!(*) = nil # it joins after the look
+        admin.groups.define_singleton_method(:empty!) { |*| nil } # it joins after the look
         error = refused.call("a reset at the last moment") { plan.apply }
         equal(1, error.members.size, "who has joined")
       end

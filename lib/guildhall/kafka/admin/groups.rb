@@ -22,10 +22,10 @@ module Guildhall
           def to_s = "#{client_id} at #{host}#{" (static member #{instance_id})" if instance_id}"
         end
 
-        # One group. state: :empty, :stable, :preparing_rebalance, :completing_rebalance, :reconciling (a group of the consumer protocol that
+        # One group. state: :empty, :stable, :preparing_rebalance, :completing_rebalance, :reconciling (one of the consumer protocol that
         # rebalances) or :dead (there is none); protocol: :classic or :consumer (KIP-848), nil: not known; assignor: as the members have
         # agreed upon, nil: none; members: nil where they may not be asked for.
-        Group = Data.define(:name, :state, :protocol, :assignor, :coordinator, :members) do
+        Group = Data.define(:name, :state, :protocol, :assignor, :coordinator, :members) do # rubocop:disable Lint/DataDefineOverride -- the field's word
           def members? = members&.any? || false
           def exist? = state != :dead
         end
@@ -52,7 +52,9 @@ module Guildhall
         def list(names = nil)
           names, errors = names ? [names, []] : listed
           found, refused = names.each_slice(SLICE).flat_map { |some| described(some) }.partition { |one| one.is_a?(Group) }
-          Broker::Answer.new(found.sort_by(&:name), refused + errors.map { |error| Broker::Problem.new(group: nil, topic: nil, partitions: nil, error:) })
+          Broker::Answer.new(found.sort_by(&:name), refused + errors.map do |error|
+            Broker::Problem.new(group: nil, topic: nil, partitions: nil, error:)
+          end)
         end
 
         # @return [Group]
@@ -94,8 +96,8 @@ module Guildhall
           plan.apply
         end
 
-        # Copies a group, verifies the copy, then deletes the group. Kafka has no renaming: if that fails between, there are both groups, and
-        # the error says so. No member of either may run meanwhile.
+        # Copies a group, verifies the copy, then deletes the group. Kafka has no renaming: if that fails between, there are both groups,
+        # and the error says so. No member of either may run meanwhile.
         # @return [Offsets::Plan] what was copied
         # @raise [Guildhall::ArgumentError] where there is a group of the new name already that has committed something
         # @raise [LiveGroupError] where one of the two has members
@@ -192,15 +194,18 @@ module Guildhall
 
         def group(group)
           protocol = PROTOCOLS[group[:type_name]]
-          Group.new(name: group[:group_id], state: STATES[group[:state_name]] || (:reconciling if protocol == :consumer) || :unknown, protocol:,
+          Group.new(name: group[:group_id], state: STATES[group[:state_name]] || (if protocol == :consumer
+                                                                                    :reconciling
+                                                                                  end) || :unknown, protocol:,
             assignor: group[:partition_assignor]&.then { |name| name unless name.empty? },
             coordinator: group[:coordinator]&.then { |node| Node.new(**node.slice(:id, :host, :port)) },
             members: group[:members].map { |member| member(member) }.sort_by { |one| [one.client_id, one.host, one.id] }.freeze)
         end
 
         def member(member)
+          target = sorted(member[:target_assignment]) if member[:target_assignment]
           Member.new(id: member[:member_id], client_id: member[:client_id], host: member[:host].to_s.delete_prefix("/"),
-            instance_id: member[:group_instance_id], partitions: sorted(member[:assignment]), target: member[:target_assignment]&.then { sorted(it) })
+            instance_id: member[:group_instance_id], partitions: sorted(member[:assignment]), target:)
         end
 
         def sorted(assignment) = assignment.sort.to_h { |topic, numbers| [topic, numbers.sort.freeze] }.freeze

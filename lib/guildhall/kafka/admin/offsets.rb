@@ -48,8 +48,8 @@ module Guildhall
           Broker::Answer.new(answer.select { |row| partitions.include?(row.partition) }, answer.problems)
         end
 
-        # The keys that a group's members have parked, with `ordering :key`: see {Kafka.parked_keys}. Reads the messages that they have passed
-        # over.
+        # The keys that a group's members have parked, with `ordering :key`: see {Kafka.parked_keys}. Reads the messages that they have
+        # passed over.
         # @return [Broker::Answer] of {Broker::ParkedKeys::Row}s
         def parked_keys(group) = Broker::ParkedKeys.new({"group.id": group}).answer_from(@connections.session(group))
 
@@ -69,7 +69,10 @@ module Guildhall
           RULES.check!({to:, shift:, topics:, partitions:}, owner: "plan")
           raise Guildhall::ArgumentError, "plan takes either to: or shift:" if to.nil? == shift.nil?
 
-          shift, to = to, nil if to.is_a?(Integer) && to.negative?
+          if to.is_a?(Integer) && to.negative?
+            shift = to
+            to = nil
+          end
           rows = planned(group, topics, partitions, create)
           targets = shift ? rows.map { |row| row.committed && (row.position + shift) } : targets(group, rows, to)
           plan_of(group, rows.zip(targets).map { |row, target| step(row, target&.clamp(row.begin_offset, row.end_offset), wanted: target) })
@@ -88,7 +91,9 @@ module Guildhall
           end
 
           rows = complete(of(to, topics: sources.map(&:topic).uniq)).to_h { |row| [row.place, row] }
-          plan_of(to, sources.map { |source| step(rows.fetch(source.place), source.committed, done: source.done, metadata: source.metadata) })
+          plan_of(to, sources.map do |source|
+            step(rows.fetch(source.place), source.committed, done: source.done, metadata: source.metadata)
+          end)
         end
 
         # @!visibility private
@@ -145,15 +150,16 @@ module Guildhall
           end
           after = before unless target
           Step.new(topic: row.topic, partition: row.partition, from: row.committed, to: target, begin_offset: row.begin_offset,
-            end_offset: row.end_offset, skipped: size(before, after), again: size(after, before), clamped: wanted != target, done:, metadata:,
-            was_done: row.done, had_metadata: row.metadata)
+            end_offset: row.end_offset, skipped: size(before, after), again: size(after, before), clamped: wanted != target, done:,
+            metadata:, was_done: row.done, had_metadata: row.metadata)
         end
 
         # @return [Integer] offsets of some ranges that are not in others
         def size(ranges, others) = ranges.sum { |range| Broker::OffsetRange.without(range, others).sum(&:size) }
 
         def plan_of(group, steps)
-          lost, again = [], []
+          lost = []
+          again = []
           reader = Broker::ParkedKeys.new({"group.id": group})
           steps.each do |step|
             next unless step.change? && step.from
@@ -210,11 +216,14 @@ module Guildhall
             steps.map { |step| [step.partition, step.to, Partition::DoneRanges.dump(step.to, step.done, step.metadata)] }
           end
           list = @admin.groups.topic_list(topics)
-          @connections.request("offsets of group #{plan.group} to be set") { |client| client.alter_consumer_group_offsets(plan.group, list) }
+          @connections.request("offsets of group #{plan.group} to be set") do |client|
+            client.alter_consumer_group_offsets(plan.group, list)
+          end
         end
 
         def half_done(plan, done, left, why)
-          OffsetsError.new("#{done.size} of #{done.size + left.size} offsets of group #{plan.group} were set, these were not: #{places(left)}: #{why}",
+          OffsetsError.new("#{done.size} of #{done.size + left.size} offsets of group #{plan.group} were set, these were not: " \
+                           "#{places(left)}: #{why}",
             done: done.map(&:place), left: left.map(&:place))
         end
 

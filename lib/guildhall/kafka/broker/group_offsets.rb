@@ -8,9 +8,9 @@ module Guildhall
     module Broker
       # What one consumer group has committed, and which offsets its partitions have.
       class GroupOffsets < GroupQuery
-        # One partition. committed: nil where nothing was committed; begin_offset, end_offset: the first offset that is there, and the one that
-        # the next message will get; messages: how many offsets lie between the committed one and the end (all of them where nothing was
-        # committed); metadata: the text of the group's own beside the committed offset, nil: none; done: what Guildhall's members have noted
+        # One partition. committed: nil where nothing was committed; begin_offset, end_offset: the first offset that is there, and the one
+        # that the next message will get; messages: how many offsets lie between the committed one and the end (all where nothing was
+        # committed); metadata: the group's own text beside the committed offset, nil: none; done: what Guildhall's members have noted
         # beside it, the offsets behind the committed one that are done already.
         Row = Data.define(:group, :topic, :partition, :committed, :begin_offset, :end_offset, :messages, :metadata, :done) do
           # @return [Array(String, Integer)]

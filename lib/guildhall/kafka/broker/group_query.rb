@@ -57,7 +57,7 @@ module Guildhall
         attr_reader :settings
 
         # @param settings [Hash{Symbol=>Object}] librdkafka's, as the group's members have them; group.id is the group
-        # @param routes [Array<Routing::Topic>, nil] of the group; nil: of any application, in all topics of which it has committed something
+        # @param routes [Array<Routing::Topic>, nil] of the group; nil: of any application, all topics where it has committed something
         def initialize(settings, routes = nil)
           @settings = settings
           @routes = routes

@@ -8,8 +8,8 @@ module Guildhall
     module Broker
       # Lag that is looked at again and again, by clients that stay connected, with how fast it changes. Belongs to one thread; close it.
       class LagWatch
-        # As {Lag::Row}, and since the look before: rate_in, rate_out: messages a second that were produced, and that the group has committed;
-        # nil: not known, as at the first look, or where an offset went back.
+        # As {Lag::Row}, and since the look before: rate_in, rate_out: messages a second that were produced, and that the group has
+        # committed; nil: not known, as at the first look, or where an offset went back.
         Row = Data.define(*Lag::Row.members, :rate_in, :rate_out) do
           # (see Lag::Row#beyond_end?)
           def beyond_end? = !committed.nil? && committed > end_offset
@@ -42,7 +42,11 @@ module Guildhall
         def look
           silent = {}
           answers = @queries.map { |query| answer(query, silent) }
-          raise silent.values.first if silent.any? && answers.all? { |answer| answer.problems.any? { |one| one.error.is_a?(UnreachableError) } }
+          raise silent.values.first if silent.any? && answers.all? do |answer|
+            answer.problems.any? do |one|
+              one.error.is_a?(UnreachableError)
+            end
+          end
 
           merged = Answer.merge(answers)
           Answer.new(with_rates(merged).sort_by(&:urgency), merged.problems)
@@ -69,10 +73,12 @@ module Guildhall
 
         def with_rates(rows)
           now = Clock.now
-          before, @before = @before, @before.merge(rows.to_h { |row| [[row.group, row.topic, row.partition], [row, now]] })
+          before = @before
+          @before = @before.merge(rows.to_h { |row| [[row.group, row.topic, row.partition], [row, now]] })
           rows.map do |row|
             last, at = before[[row.group, row.topic, row.partition]]
-            Row.new(**row.to_h, rate_in: rate(last&.end_offset, row.end_offset, at, now), rate_out: rate(last&.committed, row.committed, at, now))
+            Row.new(**row.to_h, rate_in: rate(last&.end_offset, row.end_offset, at, now),
+              rate_out: rate(last&.committed, row.committed, at, now))
           end
         end
 

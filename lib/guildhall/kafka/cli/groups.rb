@@ -91,7 +91,13 @@ module Guildhall
           def perform
             name = @arguments.first or raise Guildhall::ArgumentError, "which group? #{see_help}"
             group, offsets = admin { |admin| [admin.groups[name], admin.offsets.of(name)] }
-            @options[:json] ? print_json({**group_data(group), **lag(offsets), "members" => group.members.map { |one| member_data(one) }}) : print_group(group, offsets)
+            if @options[:json]
+              print_json({**group_data(group), **lag(offsets), "members" => group.members.map do |one|
+                member_data(one)
+              end})
+            else
+              print_group(group, offsets)
+            end
             report(offsets.problems)
           end
 
@@ -100,7 +106,8 @@ module Guildhall
           end
 
           def print_group(group, offsets)
-            rows = {"group" => group.name, "state" => words(group.state), "protocol" => [group.protocol, *group.assignor].compact.join(", "),
+            protocol = [group.protocol, *group.assignor].compact.join(", ")
+            rows = {"group" => group.name, "state" => words(group.state), "protocol" => protocol,
                     "coordinator" => group.coordinator, "topics" => offsets.map(&:topic).uniq.join(", "),
                     "lag" => "#{offsets.sum(&:messages)} messages in #{offsets.size} partitions", "members" => group.members.size}
             @out.puts(TextTable.lines(rows.map { |name, value| ["#{name}:", value.to_s.empty? ? "-" : value] }))
@@ -150,7 +157,8 @@ module Guildhall
           end
 
           def cells(row)
-            [row.member.client_id, row.member.host, row.member.instance_id, row.topic, row.numbers && Broker::Problem.runs(row.numbers), row.member.id]
+            [row.member.client_id, row.member.host, row.member.instance_id, row.topic, row.numbers && Broker::Problem.runs(row.numbers),
+             row.member.id]
           end
         end
 
@@ -185,8 +193,8 @@ module Guildhall
             admin.groups.empty!(admin.groups[name], "be deleted")
             rows = admin.offsets.of(name)
             topics = rows.map(&:topic).uniq
-            where = topics.empty? ? "has committed nothing" : "has committed offsets of #{rows.count(&:committed)} partitions of #{topics.join(", ")}"
-            "#{name} #{where}"
+            what = rows.empty? ? "nothing" : "offsets of #{rows.count(&:committed)} partitions of #{topics.join(", ")}"
+            "#{name} has committed #{what}"
           end
         end
 

@@ -112,20 +112,24 @@ module Guildhall
           limits = {messages: @options[:max], seconds: @options[:"max-seconds"]}.compact
           above = rows.select { |row| limits.any? { |name, limit| row.public_send(name)&.>(limit) } }
           above.first(NAMED).each do |row|
-            @err.puts("guildhall: group #{row.group}, #{row.topic}/#{row.partition} is behind by #{row.messages} messages, #{seconds(row) || "?"} s")
+            @err.puts("guildhall: group #{row.group}, #{row.topic}/#{row.partition} is behind by #{row.messages} messages, " \
+                      "#{seconds(row) || "?"} s")
           end
           @err.puts("guildhall: and #{above.size - NAMED} more") if above.size > NAMED
           return ABOVE if above.any?
 
           unknown = rows.select { |row| row.seconds.nil? && limits[:seconds] }
-          unknown.first(NAMED).each { |row| @err.puts("guildhall: group #{row.group}, #{row.topic}/#{row.partition}: the lag's age was not found out") }
+          unknown.first(NAMED).each do |row|
+            @err.puts("guildhall: group #{row.group}, #{row.topic}/#{row.partition}: the lag's age was not found out")
+          end
           unknown.any? ? PARTIAL : status
         end
 
         def query(settings) = Broker::Lag.new(settings)
 
         def cells(row)
-          [row.group, row.topic, row.partition, row.committed && "#{row.committed}#{"!" if row.beyond_end?}", row.end_offset, row.messages, seconds(row)]
+          [row.group, row.topic, row.partition, row.committed && "#{row.committed}#{"!" if row.beyond_end?}", row.end_offset, row.messages,
+           seconds(row)]
         end
 
         def data(row) = {**row.to_h.transform_keys(&:to_s), "beyond_end" => row.beyond_end?}

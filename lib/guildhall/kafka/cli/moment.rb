@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "date"
 require "time"
 
 module Guildhall
@@ -8,14 +9,15 @@ module Guildhall
       # Where a topic is read from, or until, as people write it.
       module Moment
         UNITS = {"s" => 1, "m" => 60, "h" => 3_600, "d" => 86_400, "w" => 604_800}.freeze
-        AGO = /\A(\d+(?:\.\d+)?)([smhdw])\z/
-        EPOCH = /\A@(\d+)(\.\d+)?\z/
+        AGO = /\A\d+(?:\.\d+)?[smhdw]\z/
+        EPOCH = /\A@\d+(?:\.\d+)?\z/
         MILLISECONDS = 100_000_000_000 # an epoch above is in milliseconds
         OFFSETS = /\A\d+:\d+(?:,\d+:\d+)*\z/
         DATE = /\A\d{4}-\d\d-\d\d\z/
-        ZONE = /(?:Z|UTC|[+-]\d\d:?\d\d)\z/i
-        EXPLAINED = "10m, 2h or 3d (ago), 2026-11-27, \"2026-11-27 03:00\" or any ISO 8601 (UTC unless it names another zone), @1764212400 (epoch)".freeze
-        private_constant :UNITS, :AGO, :EPOCH, :MILLISECONDS, :OFFSETS, :DATE, :ZONE
+        EXPLAINED = "10m, 2h or 3d (ago), 2026-11-27, \"2026-11-27 03:00\" or any ISO 8601 (UTC unless it names another zone), " \
+                    "@1764212400 (epoch)"
+        FROM = "earliest, latest, an offset, -100 (messages from the end), 0:17,1:9 (partition:offset), "
+        private_constant :UNITS, :AGO, :EPOCH, :MILLISECONDS, :OFFSETS, :DATE, :FROM
 
         # @return [Integer, Symbol, Time, Hash{Integer=>Integer}] as `from:` of {Application::Queries#search}
         # @raise [Guildhall::ArgumentError]
@@ -24,7 +26,7 @@ module Guildhall
           when "earliest", "latest" then text.to_sym
           when /\A-?\d+\z/ then text.to_i
           when OFFSETS then text.split(",").to_h { |pair| pair.split(":").map(&:to_i) }
-          else time(text, now) || refuse("--from", text, "earliest, latest, an offset, -100 (messages from the end), 0:17,1:9 (partition:offset), ")
+          else time(text, now) || refuse("--from", text, FROM)
           end
         end
 
@@ -40,10 +42,10 @@ module Guildhall
         # @return [Time, nil] nil: it is none
         def self.time(text, now = Time.now)
           case text
-          when AGO then now - (Float($1) * UNITS.fetch($2))
-          when EPOCH then Time.at(Rational($1 + $2.to_s) / ($1.to_i > MILLISECONDS ? 1000 : 1))
+          when AGO then now - (Float(text.chop) * UNITS.fetch(text[-1]))
+          when EPOCH then Time.at(Rational(text.delete_prefix("@")) / (text.delete_prefix("@").to_i > MILLISECONDS ? 1000 : 1))
           when DATE then Time.iso8601("#{text}T00:00:00Z")
-          when /\A\d{4}-\d\d-\d\d[ T]\d\d:\d\d/ then Time.parse(text.match?(ZONE) ? text : "#{text} UTC")
+          when /\A\d{4}-\d\d-\d\d[ T]\d\d:\d\d/ then DateTime.parse(text).to_time # which takes UTC where no zone is named
           end
         rescue ::ArgumentError # the 31st of February
           nil

@@ -77,13 +77,15 @@ module Guildhall
           end
 
           def cells(row)
-            [row.topic, row.partition, row.committed && "#{row.committed}#{"!" if row.beyond_end?}", row.begin_offset, row.end_offset, row.messages,
+            committed = row.committed && "#{row.committed}#{"!" if row.beyond_end?}"
+            [row.topic, row.partition, committed, row.begin_offset, row.end_offset, row.messages,
              (row.done.sum(&:size) if row.done.any?), row.metadata && Printable.words(row.metadata, MAX_METADATA_CHARACTERS)]
           end
 
           def data(row)
-            {**row.to_h.transform_keys(&:to_s).except("metadata", "done"), **text("metadata", row.metadata), "beyond_end" => row.beyond_end?,
-             "done" => row.done.map { |range| [range.begin, range.end - 1] }, "passed_over" => row.passed_over.map { |range| [range.begin, range.end - 1] }}
+            done, passed_over = [row.done, row.passed_over].map { |ranges| ranges.map { |range| [range.begin, range.end - 1] } }
+            {**row.to_h.except(:metadata, :done).transform_keys(&:to_s), **text("metadata", row.metadata),
+              "beyond_end" => row.beyond_end?, "done" => done, "passed_over" => passed_over}
           end
         end
 
@@ -165,13 +167,15 @@ module Guildhall
           def routed
             return unless @options[:create]
 
-            Kafka.routes.latest_topics.select { |topic| topic.group == group && !topic.pattern? }.map(&:name).then { |names| names if names.any? }
+            names = Kafka.routes.latest_topics.select { |topic| topic.group == group && !topic.pattern? }.map(&:name)
+            names if names.any?
           end
 
           def summary(plan)
             return "#{group}: there is nothing to change" if plan.changes.empty?
 
-            "#{group}: #{plan.changes.size} of #{plan.steps.size} partitions change, #{plan.skipped} messages are skipped, #{plan.again} come again"
+            "#{group}: #{plan.changes.size} of #{plan.steps.size} partitions change, #{plan.skipped} messages are skipped, " \
+              "#{plan.again} come again"
           end
 
           # @return [Array<String>] lines about the keys that wait
@@ -188,8 +192,8 @@ module Guildhall
           end
 
           def cells(step)
-            [step.topic, step.partition, step.from, step.to && "#{step.to}#{"!" if step.clamped}", step.begin_offset, step.end_offset, step.skipped,
-             step.again]
+            place = step.to && "#{step.to}#{"!" if step.clamped}"
+            [step.topic, step.partition, step.from, place, step.begin_offset, step.end_offset, step.skipped, step.again]
           end
 
           def data(step)

@@ -59,7 +59,9 @@ class KafkaLagWatchTest < GuildhallTest
 
   def test_brokers_that_do_not_answer_are_asked_once_in_a_look
     error = Guildhall::Kafka::UnreachableError.at({"bootstrap.servers": "a:1"}, -195, "x")
-    silent, other, elsewhere = Given.new(error), Given.new([row("b", 1, 2)]), Given.new([row("c", 1, 2)], servers: "b:1")
+    silent = Given.new(error)
+    other = Given.new([row("b", 1, 2)])
+    elsewhere = Given.new([row("c", 1, 2)], servers: "b:1")
     watch(silent, other, elsewhere) do |watch|
       answer = watch.look
       assert_equal [["c"], 1, 0], [answer.map(&:topic), answer.problems.size, other.asked]

@@ -64,7 +64,7 @@ class KafkaGroupsCommandsTest < GuildhallTest
     out, _, status = guildhall("offsets", "reset", "shop", "--to", "-2", "--yes", "--json")
     assert_equal [0, [1, nil]], [status, committed("shop")]
     row = ::JSON.parse(out.first)
-    assert_equal [3, 1, 0, 5, true, ["k0", "k1"]],
+    assert_equal [3, 1, 0, 5, true, %w[k0 k1]],
       [*row.values_at("from", "to", "skipped", "again", "change"), row["parked_again"].map { |key| key["key"] }]
     _, err, status = guildhall("offsets", "reset", "shop", "--to", "+0", "--yes")
     assert_equal [["shop: there is nothing to change"], 0], [err, status]
@@ -184,7 +184,7 @@ class KafkaGroupsCommandsTest < GuildhallTest
 
   def test_lag_is_watched_in_place
     screen("lag", "--watch", "0.2", "--groups", "shop", "--max", "7", "--brokers", @broker.bootstrap_servers.to_s) do |screen|
-      eventually(60) { screen.text.match?(/7 messages in 1 of 2 partitions, the oldest .*GROUP  TOPIC   PARTITION  COMMITTED  END  MESSAGES  SECONDS  IN\/S  OUT\/S  CAUGHT UP/m) }
+      eventually(60) { screen.text.match?(%r{7 messages in 1 of 2 partitions, the oldest .*GROUP  TOPIC   PARTITION  COMMITTED  END  MESSAGES  SECONDS  IN/S  OUT/S  CAUGHT UP}m) }
       produce({topic: "orders", partition: 0, payload: "x"})
       eventually(60) { screen.text.include?("8 messages in 1 of 2 partitions") }
       assert_match(/\e\[5A\r\e\[J/, screen.text)

@@ -20,7 +20,7 @@ class KafkaLiveTableTest < GuildhallTest
       assert_equal "\e[?25l\e[Ja\nb\n", terminal.written
       table.draw(%w[c])
       assert_equal "\e[2A\r\e[Jc\n", terminal.written
-      table.draw(["x" * 30, *%w[1 2 3 4 5]])
+      table.draw(["x" * 30, "1", "2", "3", "4", "5"])
       assert_equal "\e[1A\r\e[J#{"x" * 19}…\n1\n2\n… 3 more\n", terminal.written
       refute_predicate table, :resized?
       terminal.winsize = [24, 80]
