@@ -40,7 +40,7 @@ module Guildhall
           else
             require "guildhall/kafka"
           end
-          Kafka.config.kafka = {**(replaced? ? {} : Kafka.config.librdkafka), **settings}
+          Kafka.config.kafka = {**(replaced? ? {} : Kafka.config.librdkafka), **settings} unless settings.empty?
         end
 
         # Whether an application was loaded: there are routes.

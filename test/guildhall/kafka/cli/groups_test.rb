@@ -133,7 +133,7 @@ class KafkaGroupsCommandsTest < GuildhallTest
       @text = +""
       @reading = Thread.new do
         loop { @text << @out.readpartial(4_096).force_encoding(Encoding::UTF_8) }
-      rescue EOFError, Errno::EIO
+      rescue IOError, Errno::EIO
         nil
       end
     end

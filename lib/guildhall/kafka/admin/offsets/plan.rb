@@ -5,7 +5,7 @@ module Guildhall
     class Admin
       class Offsets
         # One partition of a {Plan}. from: what is committed, nil: nothing; to: what is to be, nil: it stays; begin_offset, end_offset: of
-        # the partition; skipped: offsets that the group would have read and now never will; again: offsets that it has done and that come again
+        # the partition; skipped: offsets that the group would have read and never will; again: offsets that it has done and that come again
         # (where nothing was committed, both count as if it began at the beginning); clamped: the place that was asked for is none of the
         # partition's. done, metadata: what is written beside the new offset; was_done, had_metadata: what is beside the old one.
         # Marks of transactions, and what compaction has removed, have offsets, too: they count.
