@@ -13,6 +13,9 @@ module Guildhall
         family.is_a?(Class) && family <= Family ? "#{family.command_name} #{own.downcase}" : own.downcase
       end
 
+      # @return [String, nil] what it takes besides its options, for its help, such as "NAME"
+      def self.arguments = nil
+
       # @return [String] one line for the list of commands
       def self.summary
         raise NotImplementedError, "#{name}.summary"
@@ -84,7 +87,8 @@ module Guildhall
         @parser ||= OptionParser.new do |options|
           options.program_name = "guildhall"
           options.version = Guildhall::VERSION
-          options.banner = "usage: guildhall #{self.class.command_name} [options]\n#{self.class.summary}\n\n"
+          usage = ["usage: guildhall", self.class.command_name, *self.class.arguments, "[options]"].join(" ")
+          options.banner = "#{usage}\n#{self.class.summary}\n\n"
           options.on("-h", "--help", "show this") # first: notes follow the command's own
           define_options(options)
         end

@@ -27,6 +27,12 @@ module Guildhall
         @connections = Connections.new(settings)
       end
 
+      # @return [Groups]
+      def groups = @groups ||= Groups.new(@connections, self)
+
+      # @return [Offsets]
+      def offsets = @offsets ||= Offsets.new(@connections, self)
+
       # Closes its clients; blocks for some seconds at most. It can be used again, and connects anew.
       # @return [void]
       def close = @connections.close
@@ -81,3 +87,6 @@ module Guildhall
     end
   end
 end
+
+require_relative "admin/groups"
+require_relative "admin/offsets"

@@ -56,7 +56,7 @@ module Guildhall
       #   @see Queries#search
       # @!method admin(settings = {})
       #   @see Queries#admin
-      def_delegators :queries, :admin, :lag, :parked_keys, :dead_letters, :each_message, :search
+      def_delegators :queries, :admin, :lag, :lag_watch, :group_settings, :parked_keys, :dead_letters, :each_message, :search
       # @!method scheduled_tasks
       #   @see Scheduling::Tasks#statuses
       def_delegator :tasks, :statuses, :scheduled_tasks

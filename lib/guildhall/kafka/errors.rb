@@ -93,6 +93,49 @@ module Guildhall
       def code_name = "UNKNOWN_TOPIC_OR_PART"
     end
 
+    # The cluster has no such consumer group.
+    class UnknownGroupError < Guildhall::ArgumentError
+      # @param names [Array<String>] of the groups that there are
+      def initialize(name, names = [])
+        super("there is no consumer group #{name}#{Suggestion.for(name, names)}")
+      end
+    end
+
+    # A consumer group has members: as long as they live, their coordinator refuses to delete it, or to set its offsets.
+    class LiveGroupError < OwnError
+      NAMED = 5 # how many
+      private_constant :NAMED
+
+      # @return [Array<Admin::Groups::Member>]
+      attr_reader :members
+
+      def initialize(group, members, what)
+        @members = members.to_a
+        super("group #{group} has #{@members.empty? ? "got a member just now" : named} and cannot #{what}: stop its members first")
+      end
+
+      private
+
+      def named
+        texts = @members.map(&:to_s).tally.map { |text, count| count > 1 ? "#{text} (#{count} times)" : text }
+        rest = " and more" if texts.size > NAMED
+        static = "; a static member that has gone counts until its session.timeout.ms has passed" if @members.any?(&:instance_id)
+        "#{@members.size} member#{"s" if @members.size != 1} (#{texts.first(NAMED).join(", ")}#{rest}#{static})"
+      end
+    end
+
+    # The offsets of a consumer group were not set, or not all of them: the message says what was.
+    class OffsetsError < OwnError
+      # @return [Array<Array(String, Integer)>] topics and partitions that were set, and that were not
+      attr_reader :done, :left
+
+      def initialize(message = nil, done: [], left: [])
+        super(message)
+        @done = done
+        @left = left
+      end
+    end
+
     # With manual offset management: a consumer fails while messages of earlier batches are not marked.
     class UnmarkedError < OwnError; end
 

@@ -2,7 +2,7 @@
 
 require_relative "../admin"
 require_relative "../broker/iterator"
-require_relative "../broker/lag"
+require_relative "../broker/lag_watch"
 require_relative "../broker/parked_keys"
 require_relative "../broker/replay"
 require_relative "../broker/search"
@@ -37,6 +37,21 @@ module Guildhall
         # @raise [UnreachableError] where nothing could be asked: no broker answers, or (AuthenticationError) they refuse the credentials
         def lag(groups: nil, topics: nil)
           ask(groups, topics) { |settings, some| Broker::Lag.new(settings, some).answer }
+        end
+
+        # As {#lag}, to look at again and again. Connects at the first look.
+        # @return [Broker::LagWatch] close it
+        # @raise [ConfigurationError] listing every error
+        def lag_watch(groups: nil, topics: nil)
+          Broker::LagWatch.new(together(groups, topics).map { |some| Broker::Lag.new(@clients.settings(some.first), some) })
+        end
+
+        # librdkafka's settings to ask about a group of any application, as {Broker::GroupQuery} takes them.
+        # @!visibility private
+        def group_settings(group)
+          @application.config.validate!
+          @application.open_log
+          {"client.id": @application.config.client_id, **Producing::Settings.shared(@application.config.librdkafka), "group.id": group}
         end
 
         # Which keys the groups have parked, of routes with `ordering :key`, as far as their members have committed it: the messages
@@ -147,9 +162,12 @@ module Guildhall
         end
 
         def ask(groups, topics, having = :itself)
+          Broker::Answer.merge(answers(together(groups, topics, having)) { |some| yield @clients.settings(some.first), some })
+        end
+
+        def together(groups, topics, having = :itself)
           @application.open_log
-          chosen = Routing::RouteSelection.new(groups:, topics:).choose(@application.validate!).reject(&:assigned).select(&having)
-          Broker::Answer.merge(answers(@clients.together(chosen)) { |some| yield @clients.settings(some.first), some })
+          @clients.together(Routing::RouteSelection.new(groups:, topics:).choose(@application.validate!).reject(&:assigned).select(&having))
         end
 
         # The groups of one application may be at several clusters, of which one may be out of reach.

@@ -52,9 +52,15 @@ module Guildhall
         rescue Rdkafka::AbstractHandle::WaitTimeoutError
           raise UnreachableError.at(@settings, Librdkafka::TIMED_OUT, "it was asked for #{what}")
         rescue Rdkafka::RdkafkaError => error
+          raise Admin.error(error, what)
+        end
+
+        # @param error [Rdkafka::RdkafkaError] with what the broker says
+        # @return [KafkaError]
+        def self.error(error, what)
           text = error.broker_message.to_s.split.join(" ")
           text = Rdkafka::Bindings.rd_kafka_err2str(error.rdkafka_response) if text.empty?
-          raise KafkaError.of(error.rdkafka_response, "#{what}: #{text}")
+          KafkaError.of(error.rdkafka_response, "#{what}: #{text}")
         end
 
         # Does not wait for an answer. The settings are the topic's.

@@ -61,6 +61,7 @@ module Guildhall
           "the topic was deleted, or recreated" => :unknown_topic_id,
           "the topic has fewer partitions: correct the number" => :unknown_partition,
           "the resource does not exist: correct its name" => :resource_not_found,
+          "stop the group's members first (guildhall groups members GROUP names them)" => %i[non_empty_group group_subscribed_to_topic],
           "no such consumer group: correct the group's name" => %i[unknown_group group_id_not_found],
           "grant the user the right on the topic (kafka-acls.sh): READ to consume it, WRITE to produce to it, CREATE to create it, " \
           "DESCRIBE to ask for it" => :topic_authorization_failed,

@@ -11,21 +11,21 @@ module Guildhall
         # There is no such topic.
         def missing? = Errors.kind(error) == :missing && partitions.nil?
 
+        # @return [String] such as "0, 2-5"
+        def self.runs(numbers)
+          numbers.sort.slice_when { |before, after| after > before + 1 }.map { |run| [run.first, run.last].uniq.join("-") }.join(", ")
+        end
+
         # @return [String] one line: where, and why
         def to_s
           where = [*("group #{group}" if group), *topic].join(", ")
-          "#{[where, *numbers].reject(&:empty?).join(" ")}: #{error.message}"
+          place = [where, *numbers].reject(&:empty?).join(" ")
+          place.empty? ? error.message : "#{place}: #{error.message}"
         end
 
         private
 
-        # 0, 2-5
-        def numbers
-          return unless partitions
-
-          runs = partitions.sort.slice_when { |before, after| after > before + 1 }
-          "partition#{"s" if partitions.size > 1} #{runs.map { |run| [run.first, run.last].uniq.join("-") }.join(", ")}"
-        end
+        def numbers = partitions && "partition#{"s" if partitions.size > 1} #{Problem.runs(partitions)}"
       end
 
       # An Array of the rows that could be found out, with the problems that kept others from it.
@@ -53,22 +53,34 @@ module Guildhall
       # A question to the brokers about the offsets that one consumer group has committed, without joining it. A topic or a partition that
       # cannot be asked becomes a {Problem}; the others are answered.
       class GroupQuery
-        # @param settings [Hash{Symbol=>Object}] librdkafka's, as the group's members have them, whose routes these are
-        def initialize(settings, routes)
+        # @return [Hash{Symbol=>Object}] of the session that {#answer_from} needs
+        attr_reader :settings
+
+        # @param settings [Hash{Symbol=>Object}] librdkafka's, as the group's members have them; group.id is the group
+        # @param routes [Array<Routing::Topic>, nil] of the group; nil: of any application, all topics where it has committed something
+        def initialize(settings, routes = nil)
           @settings = settings
           @routes = routes
-          @group = routes.first&.group
+          @group = settings[:"group.id"]
         end
 
         # Blocks for the brokers' answers.
         # @return [Answer] of the class's Rows, in the order of topics and partitions
         # @raise [UnreachableError] where no broker can be asked
-        def answer
-          Session.open(@settings) do |session|
-            @problems = []
-            topics = topics(session)
-            Answer.new(rows(session, topics, committed(session, topics)), @problems)
+        def answer = Session.open(@settings) { |session| answer_from(session) }
+
+        # (see #answer)
+        # @param session [Session] with these settings, or those of the group alone
+        def answer_from(session)
+          @problems = []
+          topics = @routes ? topics(session) : session.topics.reject(&:error)
+          committed = committed(session, topics)
+          unless @routes
+            names = committed.filter_map { |(topic, _), (offset, _)| topic if offset }.uniq
+            topics = topics.select { |topic| names.include?(topic.name) }
+            committed = committed.select { |(topic, _), _| names.include?(topic) }
           end
+          Answer.new(rows(session, topics, committed), @problems)
         end
 
         private

@@ -21,7 +21,7 @@ module Guildhall
         SETTINGS = {"queued.min.messages": 1, "fetch.message.max.bytes": 1_000}.freeze
         private_constant :SETTINGS
 
-        def initialize(settings, routes, timeout: 5)
+        def initialize(settings, routes = nil, timeout: 5)
           super(settings.merge(SETTINGS), routes)
           @timeout = timeout
         end

@@ -19,6 +19,16 @@ module Guildhall
         )
         private_constant :RULES
 
+        # @param others [Array<Range<Integer>>] in order
+        # @return [Array<Range<Integer>>] the parts of a range that are in none of the others
+        def self.without(range, others)
+          first = range.begin
+          parts = others.filter_map do |other|
+            (first...[other.begin, range.end].min).tap { first = [first, other.end].max }
+          end
+          [*parts, first...range.end].select { |part| part.begin < part.end }
+        end
+
         # As in {Kafka.each_message}.
         # @param owner [String] whose arguments they are, for errors
         def initialize(from, til, owner: "each_message")

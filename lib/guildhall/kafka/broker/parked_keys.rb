@@ -16,30 +16,26 @@ module Guildhall
         MAX_DISTANCE = 10_000
         private_constant :MAX_DISTANCE
 
+        # Reads the messages of some ranges of a partition. Blocks for the brokers.
+        # @param gaps [Array<Range<Integer>>] in order
+        # @return [Array<Row>] one for each key
+        def passed_over(session, place, gaps)
+          gaps.slice_when { |gap, after| after.begin - gap.end > MAX_DISTANCE }
+            .flat_map { |near| skipped(session, place, near) }
+            .group_by { |record| record.key || record.offset }.values.map { |same| row(place, same) }
+        end
+
         private
 
         def rows(session, _topics, committed)
           committed.flat_map do |place, (offset, metadata)|
-            offset ? parked(session, place, gaps(offset, metadata)) : []
+            offset ? passed_over(session, place, Partition::DoneRanges.gaps(offset, Partition::DoneRanges.load(offset, metadata))) : []
           rescue AuthenticationError
             raise
           rescue KafkaError => error
             report(*place, error)
             []
           end
-        end
-
-        # @return [Array<Range<Integer>>] the offsets that were passed over
-        def gaps(offset, metadata)
-          Partition::DoneRanges.load(offset, metadata).map do |done|
-            (offset...done.begin).tap { offset = done.end }
-          end
-        end
-
-        def parked(session, place, gaps)
-          gaps.slice_when { |gap, after| after.begin - gap.end > MAX_DISTANCE }
-            .flat_map { |near| skipped(session, place, near) }
-            .group_by { |record| record.key || record.offset }.values.map { |same| row(place, same) }
         end
 
         def skipped(session, place, gaps)

@@ -90,7 +90,10 @@ module Guildhall
         end
 
         # All that this user may see.
-        def topic_names = metadata(nil, "all topics").map(&:name).sort
+        # @return [Array<Topic>] by name
+        def topics = metadata(nil, "all topics").sort_by(&:name)
+
+        def topic_names = topics.map(&:name)
 
         # A topic that is not there is not created by this.
         def describe(names) = names.map { |name| metadata(name, "topic #{name}").first }
@@ -126,9 +129,12 @@ module Guildhall
 
         # @return [Integer, nil] the offset of the first message at or after a time; nil: there is none
         def offset_at(topic, partition, time)
-          place = [topic, partition]
-          offset = offsets([place], Group::Client.milliseconds(time), @timeout).fetch(place)
-          offset unless offset.negative?
+          offsets_at([[topic, partition]], time).values.first
+        end
+
+        # @return [Hash{Array(String, Integer)=>Integer, nil}] as {#offset_at}, by topic and partition
+        def offsets_at(places, time)
+          offsets(places, Group::Client.milliseconds(time), @timeout).transform_values { |offset| offset unless offset.negative? }
         end
 
         # Offsets that the group of this session has committed.

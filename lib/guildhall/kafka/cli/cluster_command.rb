@@ -36,11 +36,15 @@ module Guildhall
           settings = cluster
           if @options[:require] || settings.empty?
             super
+            @application = true
           else
             require "guildhall/kafka"
           end
-          Kafka.config.kafka = {**(replaced? ? {} : Kafka.config.librdkafka), **settings}
+          Kafka.config.kafka = {**(replaced? ? {} : Kafka.config.librdkafka), **settings} unless settings.empty?
         end
+
+        # Whether an application was loaded: there are routes.
+        def application? = @application || false
 
         def application_file
           super || raise(Guildhall::ArgumentError, "no cluster: name an application with -r ./app.rb, brokers with --brokers HOST:PORT, " \

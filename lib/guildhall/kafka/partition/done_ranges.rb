@@ -46,6 +46,12 @@ module Guildhall
           text unless text.empty?
         end
 
+        # @param done [Array<Range<Integer>>] as {.load} returns them
+        # @return [Array<Range<Integer>>] the offsets behind a committed one that were passed over
+        def self.gaps(offset, done)
+          done.map { |range| (offset...range.begin).tap { offset = range.end } }.reject(&:none?)
+        end
+
         def self.fitting(offset, done, metadata)
           room = MAX_BYTES - metadata.to_s.bytesize + 1 # no comma before the first
           parts = done.map { |range| "#{(range.begin - offset).to_s(36)}.#{range.size.to_s(36)}".tap { offset = range.end } }

@@ -58,11 +58,11 @@ class KafkaBrokerParkedKeysTest < GuildhallTest
   def test_gaps_that_lie_far_apart
     distance = Guildhall::Kafka::Broker::ParkedKeys.const_get(:MAX_DISTANCE)
     keys = Guildhall::Kafka::Broker::ParkedKeys.new({}, @application.validate!)
-    metadata = Guildhall::Kafka::Partition::DoneRanges.dump(5, [6...10, 11...(20 + distance), (21 + distance)...(30 + distance)])
+    gaps = Guildhall::Kafka::Partition::DoneRanges.gaps(5, [6...10, 11...(20 + distance), (21 + distance)...(30 + distance)])
     ranges = []
     session = Object.new
     session.define_singleton_method(:each_record) { |_, _, range| ranges << range }
-    assert_empty keys.send(:parked, session, ["t", 0], keys.send(:gaps, 5, metadata))
+    assert_empty keys.passed_over(session, ["t", 0], gaps)
     assert_equal [5...11, (20 + distance)...(21 + distance)], ranges
   end
 

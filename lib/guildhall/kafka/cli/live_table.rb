@@ -1,0 +1,59 @@
+# frozen_string_literal: true
+
+require "io/console"
+
+module Guildhall
+  module Kafka
+    module CLI
+      # Lines on a terminal that are drawn anew in the same place. They are cut to its size, which may change.
+      class LiveTable
+        HIDE = "\e[?25l" # the cursor
+        SHOW = "\e[?25h"
+        CLEAR = "\e[2J\e[H" # all of the terminal
+        BELOW = "\e[J"
+        private_constant :HIDE, :SHOW, :CLEAR, :BELOW
+
+        # @yieldparam table [LiveTable] when the block ends, however it does, the terminal is as it was, with the last lines on it
+        def self.open(out)
+          out.write(HIDE)
+          yield new(out)
+        ensure
+          out.write("\r\e[K#{SHOW}") # Ctrl-C was printed there
+          out.flush
+        end
+
+        def initialize(out)
+          @out = out
+          @drawn = 0
+        end
+
+        # @return [Array(Integer, Integer)] rows and columns
+        def size
+          rows, columns = @out.winsize
+          [rows, columns].all?(&:positive?) ? [rows, columns] : [24, 80]
+        end
+
+        # @return [Boolean] whether the terminal has another size than when it was drawn on
+        def resized? = size != @size
+
+        # @param lines [Array<String>] what does not fit below is left out, and the last line says how much
+        def draw(lines)
+          moved = @size.nil? || @size == size ? ("\e[#{@drawn}A\r" if @drawn.positive?) : CLEAR
+          @size = size
+          fitting = fit(lines)
+          @drawn = fitting.size
+          @out.write("#{moved}#{BELOW}#{fitting.map { |line| "#{line}\n" }.join}")
+          @out.flush
+        end
+
+        private
+
+        def fit(lines)
+          height = [@size.first - 1, 1].max # the cursor stands below
+          shown = lines.size > height ? [*lines.first(height - 1), "… #{lines.size - height + 1} more"] : lines
+          shown.map { |line| line.size > @size.last ? "#{line[0, @size.last - 1]}…" : line }
+        end
+      end
+    end
+  end
+end
