@@ -27,6 +27,13 @@ module Guildhall
         @connections = Connections.new(settings)
       end
 
+      # @return [Topics] to list, describe, create, change and delete them
+      def topics = @topics ||= Topics.new(@connections)
+
+      # Asks the brokers.
+      # @return [Cluster]
+      def cluster = Cluster.of(@connections, topics.list(internal: true))
+
       # Closes its clients; blocks for some seconds at most. It can be used again, and connects anew.
       # @return [void]
       def close = @connections.close
@@ -81,3 +88,6 @@ module Guildhall
     end
   end
 end
+
+require_relative "admin/cluster"
+require_relative "admin/topics"

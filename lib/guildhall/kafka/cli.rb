@@ -11,7 +11,7 @@ module Guildhall
   module Kafka
     # The commands that this gem adds to `guildhall`.
     module CLI
-      def self.commands = [Check, Server, Swarm, Routes, Lag, Keys, Dlq, Schedule, Metrics]
+      def self.commands = [Check, Server, Swarm, Routes, Lag, Keys, Dlq, Schedule, Metrics, Topics, Cluster, ProfilesCommand]
 
       # `guildhall server`: consumes until SIGINT, SIGTERM, SIGQUIT or SIGHUP.
       class Server < ApplicationCommand
@@ -192,6 +192,7 @@ module Guildhall
         ISO = "%FT%TZ"
 
         def self.summary = "List, run, enable and disable scheduled tasks"
+        def self.words = ACTIONS
 
         private
 
@@ -267,4 +268,6 @@ module Guildhall
 end
 
 require_relative "cli/check"
+require_relative "cli/cluster"
 require_relative "cli/dlq"
+require_relative "cli/topics"

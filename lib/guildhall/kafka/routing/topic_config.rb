@@ -21,6 +21,8 @@ module Guildhall
         CHOICES = {"compression.type" => %w[uncompressed zstd lz4 snappy gzip producer],
                    "message.timestamp.type" => %w[CreateTime LogAppendTime]}.freeze
         OTHERS = %w[follower.replication.throttled.replicas leader.replication.throttled.replicas message.format.version].freeze
+        # Changed, they may delete or lose messages.
+        HARMFUL = %w[cleanup.policy min.insync.replicas retention.bytes retention.ms unclean.leader.election.enable].freeze
         NAMES = [*INTEGERS, *FLAGS, *RATIOS, *LISTS.keys, *CHOICES.keys, *OTHERS].sort.freeze
         FORM = /\A[a-z][a-z0-9]*([._-][a-z0-9]+)+\z/ # of names
         private_constant :INTEGERS, :FLAGS, :RATIOS, :LISTS, :CHOICES, :OTHERS, :FORM
