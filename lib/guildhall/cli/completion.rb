@@ -42,7 +42,7 @@ module Guildhall
         @out.puts(shell == "bash" ? bash : zsh)
       end
 
-      # @return [Hash{String=>Array<Array(String, String)>}] words that may follow a command (" " for none yet), with what each is for: nil:
+      # @return [Hash{String=>Array<Array(String, String)>}] words that may follow a command ("": none yet), with what each is for, nil:
       #   nothing is said
       def tree
         commands = @cli.commands
@@ -81,7 +81,8 @@ module Guildhall
 
       def zsh
         cases = tree.map do |place, words|
-          "    #{quoted(place)}) found=(#{words.map { |word, text| quoted([word, *text].map { |part| part.gsub(":", "\\:") }.join(":")) }.join(" ")}) ;;"
+          found = words.map { |word| quoted(word.compact.map { |part| part.gsub(":", "\\:") }.join(":")) }
+          "    #{quoted(place)}) found=(#{found.join(" ")}) ;;"
         end
         <<~ZSH
           #compdef guildhall

@@ -45,7 +45,8 @@ module Guildhall
           report = connections.request("a broker's settings") do |client|
             client.describe_configs([{resource_type: BROKER, resource_name: brokers.first.id.to_s}])
           end
-          report.resources.flat_map(&:configs).find { |config| config.name == PROTOCOLS }&.value&.split(",")&.each(&:freeze)&.freeze
+          setting = report.resources.flat_map(&:configs).find { |config| config.name == PROTOCOLS }
+          setting && Ractor.make_shareable(setting.value.to_s.split(","))
         rescue AuthorizationError
           nil
         end

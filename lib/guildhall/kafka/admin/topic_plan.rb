@@ -5,8 +5,8 @@ require_relative "../routing/declared_topic"
 module Guildhall
   module Kafka
     class Admin
-      # Compares the topics at the brokers with what the routes say, and makes them equal. Only what a route names is compared, and nothing is
-      # ever deleted. {Topics#plan} makes one, which asks the brokers.
+      # Compares the topics at the brokers with what the routes say, and makes them equal. Only what a route names is compared, and nothing
+      # is ever deleted. {Topics#plan} makes one, which asks the brokers.
       #
       #     plan = admin.topics.plan
       #     puts plan.changes
@@ -33,8 +33,9 @@ module Guildhall
 
           # @return [Hash{String=>Object}] for JSON
           def to_json_members
-            wanted = to.is_a?(Routing::TopicConfig) ? {"partitions" => to.partitions, "replicas" => to.replicas, "settings" => to.settings_as_text} : to
-            {"topic" => topic, "change" => kind.to_s, "name" => name, "from" => from, "source" => source&.to_s, "to" => wanted, "reason" => reason}
+            wanted = {"partitions" => to.partitions, "replicas" => to.replicas, "settings" => to.settings_as_text} if kind == :create
+            {"topic" => topic, "change" => kind.to_s, "name" => name, "from" => from, "source" => source&.to_s, "to" => wanted || to,
+             "reason" => reason}
           end
 
           private
@@ -97,7 +98,10 @@ module Guildhall
         end
 
         def make(change)
-          return @topics.create(change.topic, partitions: change.to.partitions, replicas: change.to.replicas, config: change.to.settings) if change.kind == :create
+          if change.kind == :create
+            config = change.to
+            return @topics.create(change.topic, partitions: config.partitions, replicas: config.replicas, config: config.settings)
+          end
           return @topics.grow(change.topic, partitions: change.to) if change.name == "partitions"
 
           @topics.configure(change.topic, set: {change.name => change.to})

@@ -56,7 +56,9 @@ module Guildhall
         RULES = OptionRules.new(
           name: Settings::Rules::TOPIC_NAME, partitions: COUNT, replicas: OptionRules.integer(1..32_767).or(nil),
           config: OptionRules.rule("a Hash of settings") { |value| value.is_a?(Hash) },
-          before: OptionRules.rule("an offset, a Time or :end") { |value| value == :end || value.is_a?(Time) || (value.is_a?(Integer) && !value.negative?) }
+          before: OptionRules.rule("an offset, a Time or :end") do |value|
+            value == :end || value.is_a?(Time) || (value.is_a?(Integer) && !value.negative?)
+          end
         )
         private_constant :RESOURCE, :SET, :DELETE, :SOURCES, :INTERNAL, :COUNT, :RULES
 

@@ -15,8 +15,8 @@ module Guildhall
 
         def define_options(options)
           super
-          options.separator("\nCONTROLLER: takes administration; with KRaft any broker does. Exit status: 0 done, 1 failed, 2 wrong usage,\n" \
-                            "78 wrong configuration.")
+          options.separator("\nCONTROLLER: takes administration; with KRaft any broker does.\n" \
+                            "Exit status: 0 done, 1 failed, 2 wrong usage, 78 wrong configuration")
         end
 
         def perform
@@ -52,19 +52,22 @@ module Guildhall
 
         def define_options(options)
           options.on("--json", "a line of JSON for each")
-          options.separator("\nThe file is #{Profiles.new.path} (#{Profiles::FILE} names another one); #{Profiles::NAME}\nnames the default. " \
-                            "Secrets are not printed.")
+          options.separator("\nThe file is #{Profiles.new.path} (#{Profiles::FILE} names another one);\n" \
+                            "#{Profiles::NAME} names the default. Secrets are not printed.")
         end
 
         def call(_arguments)
-          profiles = Profiles.new
-          servers = profiles.names.to_h { |name| [name, profiles.servers(name)] }
-          return servers.each { |name, found| print_json({"profile" => name, "brokers" => found, "default" => name == profiles.chosen}) } if @options[:json]
-          return @err.puts("guildhall: there is no profile: #{profiles.path} would have them") if servers.empty?
+          @profiles = Profiles.new
+          names = @profiles.names
+          return names.each { |name| print_json(data(name)) } if @options[:json]
+          return @err.puts("guildhall: there is no profile: #{@profiles.path} would have them") if names.empty?
 
-          @out.puts(TextTable.lines([%w[PROFILE BROKERS DEFAULT], *servers.map { |name, found| [name, found, name == profiles.chosen ? "yes" : ""] }]))
-          @err.puts("from #{profiles.path}")
+          rows = names.map { |name| [name, @profiles.servers(name), ("yes" if name == @profiles.chosen)] }
+          @out.puts(TextTable.lines([%w[PROFILE BROKERS DEFAULT], *rows]))
+          @err.puts("from #{@profiles.path}")
         end
+
+        def data(name) = {"profile" => name, "brokers" => @profiles.servers(name), "default" => name == @profiles.chosen}
       end
     end
   end

@@ -58,6 +58,11 @@ module Guildhall
         # `guildhall topics list`
         class List < ClusterCommand
           HEADINGS = ["TOPIC", "PARTITIONS", "REPLICAS", "UNDER-REPLICATED", "NO LEADER"].freeze
+          NOTES = <<~TEXT
+            PATTERN: as files are named in a shell, such as 'orders.*' (in quotes). UNDER-REPLICATED, NO LEADER: how many
+            partitions have fewer copies in sync than they should, or can be neither read nor written.
+          TEXT
+          private_constant :NOTES
 
           def self.summary = "List topics"
 
@@ -70,8 +75,7 @@ module Guildhall
             super
             options.on("--internal", "also Kafka's own, such as __consumer_offsets")
             options.on("--unhealthy", "only those with partitions that are under-replicated or have no leader")
-            options.separator("\nPATTERN: as files are named in a shell, such as 'orders.*' (in quotes). UNDER-REPLICATED, NO LEADER: how many\n" \
-                              "partitions have fewer copies in sync than they should, or can be neither read nor written.\n#{STATUSES}")
+            options.separator("\n#{NOTES}#{STATUSES}")
           end
 
           def perform
@@ -103,6 +107,11 @@ module Guildhall
           include Named
 
           HEADINGS = %w[PARTITION LEADER REPLICAS IN-SYNC BEGIN END].freeze
+          NOTES = <<~TEXT
+            REPLICAS, IN-SYNC: ids of brokers. BEGIN, END: the first offset that is there, and the one that the next
+            message gets. FROM: the setting is the topic's own, in the brokers' configuration (broker), or Kafka's (default).
+          TEXT
+          private_constant :NOTES
 
           def self.summary = "Show a topic's partitions and settings"
 
@@ -112,9 +121,7 @@ module Guildhall
             options.banner = "usage: guildhall topics show NAME… [options]\n#{self.class.summary}\n\n"
             super
             options.on("--all", "also settings that have Kafka's own value")
-            options.separator("\nREPLICAS, IN-SYNC: ids of brokers. BEGIN, END: the first offset that is there, and the one that the next message\n" \
-                              "gets. A setting comes from the topic, from the brokers' configuration (broker), or is Kafka's (default).\n" \
-                              "#{STATUSES}")
+            options.separator("\n#{NOTES}#{STATUSES}")
           end
 
           def perform
@@ -137,8 +144,8 @@ module Guildhall
           end
 
           def cells(partition)
-            [partition.number, partition.leader || "none", partition.replicas.join(","), partition.in_sync.join(","), partition.begin_offset,
-             partition.end_offset]
+            [partition.number, partition.leader || "none", partition.replicas.join(","), partition.in_sync.join(","),
+             partition.begin_offset, partition.end_offset]
           end
 
           def data(topic)
@@ -148,8 +155,9 @@ module Guildhall
           end
 
           def partition_data(partition)
-            {"partition" => partition.number, "leader" => partition.leader, "replicas" => partition.replicas, "in_sync" => partition.in_sync,
-             "begin" => partition.begin_offset, "end" => partition.end_offset, "error" => partition.error&.message}
+            {"partition" => partition.number, "leader" => partition.leader, "replicas" => partition.replicas,
+             "in_sync" => partition.in_sync, "begin" => partition.begin_offset, "end" => partition.end_offset,
+             "error" => partition.error&.message}
           end
         end
 
@@ -202,6 +210,11 @@ module Guildhall
         class Delete < ChangeCommand
           include Named
 
+          NOTES = <<~TEXT
+            Nothing brings the messages back. Groups that consume the topic find it missing.
+          TEXT
+          private_constant :NOTES
+
           def self.summary = "Delete topics, with their messages"
 
           private
@@ -212,7 +225,7 @@ module Guildhall
             options.banner = "usage: guildhall topics delete NAME… [options]\n#{self.class.summary}\n\n"
             super
             options.on("--if-there", "a topic that is missing is no error")
-            options.separator("\nNothing brings the messages back. Groups that consume the topic find it missing.\n#{STATUSES} (for some of the topics, perhaps)")
+            options.separator("\n#{NOTES}#{STATUSES} (for some of the topics, perhaps)")
           end
 
           def perform
@@ -244,6 +257,12 @@ module Guildhall
         class Grow < ChangeCommand
           include Named
 
+          NOTES = <<~TEXT
+            From then on, messages with the same key go to other partitions than those before: their order is not kept
+            across the change, and a compacted topic has such a key in two partitions. Partitions cannot be taken away again.
+          TEXT
+          private_constant :NOTES
+
           def self.summary = "Add partitions to topics"
 
           private
@@ -254,9 +273,7 @@ module Guildhall
             options.banner = "usage: guildhall topics grow NAME… --partitions N [options]\n#{self.class.summary}\n\n"
             super
             options.on("-p", "--partitions N", Integer, "how many there are to be")
-            options.separator("\nFrom then on, messages with the same key go to other partitions than those before: their order is not kept across\n" \
-                              "the change, and what is compacted or joined by key has the key in two partitions. Partitions cannot be taken\n" \
-                              "away again.\n#{STATUSES} (for some of the topics, perhaps)")
+            options.separator("\n#{NOTES}#{STATUSES} (for some of the topics, perhaps)")
           end
 
           def perform
@@ -286,6 +303,11 @@ module Guildhall
           ACTIONS = %w[set unset].freeze
           HARMFUL = Routing::TopicSettings::HARMFUL
           private_constant :ACTIONS, :HARMFUL
+          NOTES = <<~TEXT.freeze
+            unset: the setting has the brokers' value again. It asks before it changes what may delete or lose messages:
+            #{HARMFUL.join(", ")}.
+          TEXT
+          private_constant :NOTES
 
           def self.summary = "Show or change topics' settings"
           def self.words = ACTIONS
@@ -293,9 +315,9 @@ module Guildhall
           # @return [Array(String, String)]
           def self.pair(text, help)
             name, value = text.split("=", 2)
-            raise Guildhall::ArgumentError, "a setting is NAME=VALUE, such as retention.ms=86400000, not #{text.inspect} #{help}" unless value
+            return [name, value] if value
 
-            [name, value]
+            raise Guildhall::ArgumentError, "a setting is NAME=VALUE, such as retention.ms=86400000, not #{text.inspect} #{help}"
           end
 
           # @param all [Boolean, nil] also what is Kafka's own
@@ -317,8 +339,7 @@ module Guildhall
                              "#{self.class.summary}\n\n"
             super
             options.on("--all", "also settings that have Kafka's own value")
-            options.separator("\nunset: the setting has the brokers' value again. It asks before it changes what may delete or lose messages\n" \
-                              "(#{HARMFUL.join(", ")}).\n#{STATUSES}")
+            options.separator("\n#{NOTES}#{STATUSES}")
           end
 
           def call(arguments)
@@ -335,6 +356,7 @@ module Guildhall
               action
             end
             raise Guildhall::ArgumentError, "#{action} what? #{see_help}" if action && @set.empty? && @unset.empty?
+
             pair = @topics.find { |name| name.include?("=") }
             raise Guildhall::ArgumentError, "to change a setting: guildhall topics config NAME set #{pair}" if pair
 
@@ -470,6 +492,12 @@ module Guildhall
         class Plan < ClusterCommand
           include OfRoutes
 
+          NOTES = <<~TEXT
+            + is missing, ~ differs (old → new), ! differs, and cannot be changed. Compared is what routes say with `config`,
+            and that topics for retries, delays, schedules and dead letters exist. Nothing is ever deleted.
+          TEXT
+          private_constant :NOTES
+
           def self.summary = "Compare the topics with what the routes declare; change nothing"
 
           private
@@ -477,9 +505,7 @@ module Guildhall
           def define_options(options)
             super
             options.on("--check", "exit status #{DIFFERENT} where they differ")
-            options.separator("\n+ is missing, ~ differs (old → new), ! differs, and cannot be changed. Compared is what routes say with `config`, and that\n" \
-                              "topics for retries, delays, schedules and dead letters exist. Nothing is ever deleted.\n" \
-                              "#{STATUSES}, #{DIFFERENT} with --check: they differ")
+            options.separator("\n#{NOTES}#{STATUSES}, #{DIFFERENT} with --check: they differ")
           end
 
           def perform
@@ -493,6 +519,12 @@ module Guildhall
         class Apply < ChangeCommand
           include OfRoutes
 
+          NOTES = <<~TEXT
+            It prints the plan, asks, and makes the changes; where one fails, the others are made. What cannot be done (!) is
+            left. Done again, it finds nothing to do. Nothing is ever deleted.
+          TEXT
+          private_constant :NOTES
+
           def self.summary = "Create and change topics as the routes declare them"
 
           private
@@ -501,9 +533,7 @@ module Guildhall
 
           def define_options(options)
             super
-            options.separator("\nIt prints the plan, asks, and makes the changes; where one fails, the others are made. What cannot be done (!) is left.\n" \
-                              "Done again, it finds nothing to do. Nothing is ever deleted.\n" \
-                              "#{STATUSES} (some of the changes, perhaps), #{DIFFERENT} done, but for what cannot be done")
+            options.separator("\n#{NOTES}#{STATUSES} (some of the changes, perhaps), #{DIFFERENT} done, but for what cannot be done")
           end
 
           def perform

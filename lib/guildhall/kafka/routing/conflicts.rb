@@ -46,8 +46,8 @@ module Guildhall
           @topics.select(&:config).reject(&:retry_topic?).group_by(&:name).filter_map do |name, same|
             next if same.map(&:config).uniq.one?
 
-            "topic #{name.inspect}: its config differs between #{same.map { |topic| "group #{topic.group} (#{topic.config})" }.join(" and ")}: " \
-              "keep it in one of their routes"
+            groups = same.map { |topic| "group #{topic.group} (#{topic.config})" }
+            "topic #{name.inspect}: its config differs between #{groups.join(" and ")}: keep it in one of their routes"
           end
         end
 

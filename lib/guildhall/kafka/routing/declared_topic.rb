@@ -13,7 +13,7 @@ module Guildhall
         # @param topics [Array<Topic>]
         # @return [Array<DeclaredTopic>] each name once
         def self.all(topics)
-          found = topics.reject(&:pattern?).flat_map { |topic| of(topic) } + topics.select(&:pattern?).flat_map { |topic| dead_letters(topic) }
+          found = topics.flat_map { |topic| topic.pattern? ? dead_letters(topic) : of(topic) }
           found.group_by(&:name).map do |_, same|
             best = same.find { |one| !one.config.inherited } || same.first
             best.with(made: same.any?(&:made))

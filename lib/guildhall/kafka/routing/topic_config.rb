@@ -72,7 +72,7 @@ module Guildhall
             when *LISTS.keys then LISTS[name].join(", ") unless (given.split(",") - LISTS[name]).empty?
             when *CHOICES.keys then CHOICES[name].join(", ") unless CHOICES[name].include?(given)
             else
-              "a String or a number" unless [String, Symbol, Numeric, true, false].any? { |kind| kind === value } # rubocop:disable Style/CaseEquality
+              "a String or a number" unless [String, Symbol, Numeric, true, false].any? { |kind| kind === value }
             end
           end
 

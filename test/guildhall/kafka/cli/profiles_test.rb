@@ -30,7 +30,7 @@ class ProfilesTest < GuildhallTest
     with_file("#{TEXT}none: {}") do |path|
       out, err, status = run_command([RbConfig.ruby, COMMAND, "profiles"], env: {"GUILDHALL_PROFILES" => path, "GUILDHALL_PROFILE" => "local"})
       assert_equal [0, "from #{path}\n"], [status.exitstatus, err]
-      assert_equal ["PROFILE  BROKERS             DEFAULT", "staging  kafka.example:9093", "local    127.0.0.1:9092      yes", "none     -"], out.lines(chomp: true)
+      assert_equal ["PROFILE  BROKERS             DEFAULT", "staging  kafka.example:9093  -", "local    127.0.0.1:9092      yes", "none     -                   -"], out.lines(chomp: true)
     end
   end
 
