@@ -32,14 +32,14 @@ module Guildhall
 
           # What fails for one topic is told, and the others are done.
           # @return [Integer] the exit status
-          def each_name
-            failed = names.reject do |name|
+          def each_name(list = names)
+            failed = list.reject do |name|
               yield name
               true
             rescue UnreachableError
               raise
             rescue KafkaError, UnknownTopicError => error
-              raise if names.one?
+              raise if list.one?
 
               @err.puts("guildhall: #{error.message}")
               false
@@ -57,10 +57,10 @@ module Guildhall
 
         # `guildhall topics list`
         class List < ClusterCommand
-          HEADINGS = ["TOPIC", "PARTITIONS", "REPLICAS", "UNDER-REPLICATED", "NO LEADER"].freeze
+          HEADINGS = ["TOPIC", "PARTITIONS", "REPLICAS", "NOT IN SYNC", "NO LEADER"].freeze
           NOTES = <<~TEXT
-            PATTERN: as files are named in a shell, such as 'orders.*' (in quotes). UNDER-REPLICATED, NO LEADER: how many
-            partitions have fewer copies in sync than they should, or can be neither read nor written.
+            PATTERN: as files are named in a shell, such as 'orders.*' (in quotes). NOT IN SYNC, NO LEADER: how many
+            partitions have fewer copies in sync than they should (under-replicated), or can be neither read nor written.
           TEXT
           private_constant :NOTES
 
@@ -184,6 +184,12 @@ module Guildhall
           end
 
           def perform
+            wrong = names.find { |name| Settings::Rules::TOPIC_NAME.problem(name) }
+            if wrong
+              raise Guildhall::ArgumentError, "#{wrong.inspect} is no name of a topic: letters, digits, dots, underscores and hyphens, " \
+                                              "249 at most #{see_help}"
+            end
+
             admin do |admin|
               present = admin.topics.find(names).reject(&:error).map(&:name)
               each_name { |name| create(admin.topics, name, present.include?(name)) }
@@ -237,8 +243,7 @@ module Guildhall
               next list.each { |line| @out.puts("#{line} would be deleted") } if dry_run?
               next 1 unless agreed?("delete #{list.join(", ")}, with all messages?")
 
-              @arguments = found.map(&:name)
-              each_name do |name|
+              each_name(found.map(&:name)) do |name|
                 admin.topics.delete(name)
                 @out.puts("#{name} is deleted")
               end

@@ -16,6 +16,7 @@ class KafkaTopicsCommandsTest < GuildhallTest
       %w[topics lst] => "no command topics lst; did you mean list?",
       %w[topics show] => "which topic? Name one, or several (guildhall topics show --help)",
       %w[topics create a -c x] => "a setting is NAME=VALUE, such as retention.ms=86400000, not \"x\" (guildhall topics create --help)",
+      ["topics", "create", "a", "b c", "-b", "x:1"] => '"b c" is no name of a topic: letters, digits, dots, underscores and hyphens, 249 at most (guildhall topics create --help)',
       %w[topics config a set] => "set what? (guildhall topics config --help)",
       %w[topics config a retention.ms=1] => "to change a setting: guildhall topics config NAME set retention.ms=1",
       %w[topics config a set retention.m=1] => "settings have no \"retention.m\"; did you mean retention.ms? (guildhall topics config --help)",
