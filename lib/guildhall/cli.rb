@@ -6,6 +6,7 @@ require_relative "errors"
 require_relative "suggestion"
 require_relative "text_table"
 require_relative "cli/command"
+require_relative "cli/completion"
 require_relative "cli/info"
 require_relative "cli/probe"
 require_relative "cli/render"
@@ -16,7 +17,7 @@ module Guildhall
   # A command is a subclass of {Command}. {COMMANDS} has those of this gem. Another gem (guildhall-kafka, guildhall-tools) adds its own by
   # a file `guildhall/NAME/cli.rb` whose module `Guildhall::Name::CLI` answers `commands`.
   class CLI
-    COMMANDS = [Help, Info, Probe, Render, Version].freeze
+    COMMANDS = [Completion, Help, Info, Probe, Render, Version].freeze
     # Exit statuses, as shells have them for SIGINT and SIGPIPE.
     INTERRUPTED = 130
     BROKEN_PIPE = 141

@@ -3,12 +3,31 @@
 module Guildhall
   # Rows for people, each column as wide as it has to be.
   module TextTable
+    GAP = "  "
+    LEAST = 12 # characters that a column keeps
+    private_constant :GAP, :LEAST
+
     # @param rows [Array<Array<#to_s>>] the first may hold headings; nil: "-"
+    # @param width [Integer, nil] characters that a line may have: the widest columns lose the middle of their cells; nil: any number
     # @return [Array<String>] lines
-    def self.lines(rows)
+    def self.lines(rows, width: nil)
       table = rows.map { |row| row.map { |cell| cell.nil? ? "-" : cell.to_s } }
       widths = table.transpose.map { |column| column.map(&:size).max }
-      table.map { |line| line.zip(widths).map { |cell, width| cell.ljust(width) }.join("  ").rstrip }
+      narrow(widths, width - (GAP.size * (widths.size - 1))) if width
+      table.map { |line| line.zip(widths).map { |cell, most| shortened(cell, most).ljust(most) }.join(GAP).rstrip }
     end
+
+    def self.narrow(widths, sum)
+      widths[widths.index(widths.max)] -= 1 while widths.sum > sum && widths.max > LEAST
+    end
+
+    # Names of topics often differ only at their ends.
+    def self.shortened(text, most)
+      return text if text.size <= most
+
+      last = (most - 1) / 2
+      "#{text[0, most - 1 - last]}…#{text[text.size - last, last]}"
+    end
+    private_class_method :narrow, :shortened
   end
 end

@@ -11,4 +11,14 @@ class TextTableTest < GuildhallTest
   def test_there_may_be_no_rows
     assert_empty Guildhall::TextTable.lines([])
   end
+
+  # Names of topics often differ only at their ends.
+  def test_as_wide_as_a_terminal
+    rows = [%w[TOPIC PARTITIONS], ["orders.of.all.shops.guildhall.retry.30", 12]]
+    lines = Guildhall::TextTable.lines(rows, width: 32)
+    assert(lines.all? { |line| line.size <= 32 }, lines.inspect)
+    assert_match(/\Aorders\.of\S*….*retry\.30 /, lines.last)
+    assert_equal Guildhall::TextTable.lines(rows), Guildhall::TextTable.lines(rows, width: 200)
+    assert_equal 24, Guildhall::TextTable.lines(rows, width: 5).first.size # a column keeps twelve characters
+  end
 end

@@ -21,6 +21,9 @@ module Guildhall
         raise NotImplementedError, "#{name}.summary"
       end
 
+      # @return [Array<String>] fixed words that may follow its name, such as those of an argument: for completion in a shell
+      def self.words = []
+
       def initialize(out:, err:, cli:)
         @out = out
         @err = err
@@ -39,6 +42,9 @@ module Guildhall
         call(rest)
       end
 
+      # @return [Array<String>] such as "--json"
+      def long_options = parser.top.long.keys.map { |name| "--#{name}" }
+
       private
 
       def parse(arguments)
@@ -50,7 +56,7 @@ module Guildhall
       def suggestion(error)
         return unless error.is_a?(OptionParser::InvalidOption)
 
-        Suggestion.for(error.args.first[/[^=]+/], parser.top.long.keys.map { |name| "--#{name}" })
+        Suggestion.for(error.args.first[/[^=]+/], long_options)
       end
 
       def refuse(argument)

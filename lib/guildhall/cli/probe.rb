@@ -29,6 +29,9 @@ module Guildhall
       # (see Command.summary)
       def self.summary = "Ask the server process here whether it is alive (or ready)"
 
+      # (see Command.words)
+      def self.words = %w[live ready]
+
       # @return [String] the command as a script of its own
       def self.script
         "#!/usr/bin/env -S ruby --disable=gems\n#{File.read(__FILE__)}\nexit(Guildhall::CLI::Probe.new.run(ARGV))\n"
@@ -56,6 +59,9 @@ module Guildhall
       rescue ::ArgumentError => error
         usage(error.message)
       end
+
+      # (see Command#long_options)
+      def long_options = USAGE.scan(/--\w+/)
 
       private
 

@@ -33,6 +33,13 @@ module Guildhall
       # @return [Offsets]
       def offsets = @offsets ||= Offsets.new(@connections, self)
 
+      # @return [Topics] to list, describe, create, change and delete them
+      def topics = @topics ||= Topics.new(@connections)
+
+      # Asks the brokers.
+      # @return [Cluster]
+      def cluster = Cluster.of(@connections, topics.list(internal: true))
+
       # Closes its clients; blocks for some seconds at most. It can be used again, and connects anew.
       # @return [void]
       def close = @connections.close
@@ -90,3 +97,5 @@ end
 
 require_relative "admin/groups"
 require_relative "admin/offsets"
+require_relative "admin/cluster"
+require_relative "admin/topics"

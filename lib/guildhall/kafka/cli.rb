@@ -11,7 +11,7 @@ module Guildhall
     # The commands that this gem adds to `guildhall`.
     module CLI
       def self.commands
-        [Check, Server, Swarm, Routes, Groups, Offsets, Lag, Keys, Dlq, Schedule, Metrics, Read, Produce]
+        [Check, Server, Swarm, Routes, Topics, Groups, Offsets, Cluster, Lag, Keys, Dlq, Schedule, Metrics, Read, Produce, ProfilesCommand]
       end
 
       # `guildhall server`: consumes until SIGINT, SIGTERM, SIGQUIT or SIGHUP.
@@ -124,6 +124,7 @@ module Guildhall
         ISO = "%FT%TZ"
 
         def self.summary = "List, run, enable and disable scheduled tasks"
+        def self.words = ACTIONS
 
         private
 
@@ -199,9 +200,11 @@ module Guildhall
 end
 
 require_relative "cli/check"
+require_relative "cli/cluster"
 require_relative "cli/dlq"
 require_relative "cli/groups"
 require_relative "cli/lag"
 require_relative "cli/offsets"
 require_relative "cli/produce"
 require_relative "cli/read"
+require_relative "cli/topics"

@@ -82,9 +82,11 @@ module Guildhall
         # @return [Object, Admin] what the block returns; without a block an {Admin}, which the caller closes
         # @raise [ConfigurationError] listing every error of the settings
         def admin(settings = {}, &)
-          @application.config.validate!
+          config = @application.config.dup
+          config.kafka = {**config.librdkafka, **settings.transform_keys(&:to_sym)}
+          config.validate!
           @application.open_log
-          settings = {"client.id": @application.config.client_id, **@application.config.librdkafka, **settings.transform_keys(&:to_sym)}
+          settings = {"client.id": config.client_id, **config.kafka}
           return Admin.open(settings, &) if block_given?
 
           Admin.new(settings)

@@ -58,13 +58,16 @@ module Guildhall
         # @param error [Rdkafka::RdkafkaError] with what the broker says
         # @return [KafkaError]
         def self.error(error, what)
-          text = error.broker_message.to_s.split.join(" ")
+          # About a topic's settings, the gem has the brokers' words in front of its own.
+          text = (error.broker_message || error.message_prefix).to_s.split.join(" ").delete_suffix(".")
           text = Rdkafka::Bindings.rd_kafka_err2str(error.rdkafka_response) if text.empty?
           KafkaError.of(error.rdkafka_response, "#{what}: #{text}")
         end
 
         # Does not wait for an answer. The settings are the topic's.
-        def create_topic(name, partitions, settings = {}) = @client.create_topic(name, partitions, BROKERS_DEFAULT, settings)
+        def create_topic(name, partitions, settings = {}, replicas = BROKERS_DEFAULT)
+          @client.create_topic(name, partitions, replicas, settings)
+        end
 
         # Blocks for some seconds at most; what is not done by then goes on behind the scenes. The thread of the gem that polls is killed
         # first: by itself it waits for requests that are not answered.

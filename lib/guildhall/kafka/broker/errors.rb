@@ -92,8 +92,9 @@ module Guildhall
           "raise max.message.bytes of the topic, or send smaller messages" => :msg_size_too_large,
           "raise max.message.bytes of the topic, or lower batch.size" => :record_list_too_large,
           "correct the topic's name: at most 249 letters, digits, dots, underscores and hyphens" => :topic_exception,
-          "another process has created it" => :topic_already_exists,
-          "the cluster has fewer brokers than default.replication.factor says" => :invalid_replication_factor,
+          "the topic is there already, or another process has created it" => :topic_already_exists,
+          "the cluster has fewer brokers than the replicas that are asked for, or default.replication.factor says" =>
+            :invalid_replication_factor,
           "correct the number of partitions" => :invalid_partitions,
           "the brokers' create.topic.policy.class.name refuses this topic: create it by hand" => :policy_violation,
           "set session.timeout.ms between the brokers' group.min.session.timeout.ms and group.max.session.timeout.ms" =>

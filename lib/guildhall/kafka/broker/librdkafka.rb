@@ -51,6 +51,7 @@ module Guildhall
         attach_function :rd_kafka_fatal_error, %i[pointer pointer size_t], :int
         attach_function :rd_kafka_set_log_level, %i[pointer int], :void
         attach_function :rd_kafka_conf_properties_show, %i[pointer], :void
+        attach_function :rd_kafka_ConfigEntry_source, %i[pointer], :int
         # The gem's own keeps the GVL while it blocks.
         attach_function :rd_kafka_destroy, %i[pointer], :void, blocking: true
 

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "../routing/topic_config"
 require_relative "admin"
 
 module Guildhall
@@ -16,8 +17,7 @@ module Guildhall
         WRITE = 4
         MAX_BYTES = "max.message.bytes"
         AUTO_CREATE = "auto.create.topics.enable"
-        HEADER_BYTES = 1_000 # about, that a dead letter is larger than its message
-        private_constant :LIMIT_SECONDS, :SLICE_MS, :TOPIC, :BROKER, :WRITE, :MAX_BYTES, :AUTO_CREATE, :HEADER_BYTES
+        private_constant :LIMIT_SECONDS, :SLICE_MS, :TOPIC, :BROKER, :WRITE, :MAX_BYTES, :AUTO_CREATE
 
         # A topic that messages are sent on to. sources: the topics that they come from, without those of patterns; created: whether the
         # application creates it where it is missing.
@@ -95,7 +95,7 @@ module Guildhall
           return unless wanted && taken && taken < wanted
 
           "topic #{target.name} takes messages of #{taken} bytes at most (#{MAX_BYTES}), messages of #{largest} may have #{wanted} " \
-            "bytes: larger ones would block their partition; set it to #{wanted + HEADER_BYTES}"
+            "bytes: larger ones would block their partition; set it to #{wanted + Routing::TopicConfig::HEADER_BYTES}"
         end
 
         # nil: the brokers do not tell.

@@ -2,6 +2,7 @@
 
 require "guildhall/error_boundary"
 require "guildhall/growing_pauses"
+require_relative "../routing/declared_topic"
 require_relative "admin"
 
 module Guildhall
@@ -16,15 +17,12 @@ module Guildhall
         PAUSE_SECONDS = 0.1
         PAUSES = GrowingPauses.new(1, 300) # seconds before another try
         UNANSWERED = "no broker answers: missing topics are created as soon as one does"
-        # Only segments that are closed are compacted, and a process that takes over reads all that is there.
-        COMPACTED = {"cleanup.policy": "compact", "segment.ms": "3600000", "min.cleanable.dirty.ratio": "0.1"}.freeze
-        private_constant :TIMEOUT_MS, :ANSWER_MS, :PAUSE_SECONDS, :UNANSWERED, :COMPACTED
+        private_constant :TIMEOUT_MS, :ANSWER_MS, :PAUSE_SECONDS, :UNANSWERED
 
         # @yieldparam error [StandardError] why one could not be created, and its name
         def initialize(settings, topics, pauses: PAUSES, &on_error)
           @settings = settings
-          @topics = topics.select { |topic| topic.delay_topics || topic.scheduled_tasks || topic.retry_topic? }
-          @failing = topics.select { |topic| topic.dead_letter_queue&.own }
+          @declared = Routing::DeclaredTopic.all(topics).select(&:made)
           @pauses = pauses
           @on_error = on_error
           @refused = []
@@ -38,7 +36,7 @@ module Guildhall
         def start
           reported = false
           until run || yield
-            @on_error.call(TimeoutError.new(UNANSWERED), [*@topics, *@failing].first.name) unless reported
+            @on_error.call(TimeoutError.new(UNANSWERED), @declared.first.name) unless reported
             reported = true
             sleep(PAUSE_SECONDS)
           end
@@ -60,7 +58,7 @@ module Guildhall
         # Blocks for the brokers' answers.
         # @return [Boolean] false: no broker has answered, and it is not known whether topics are missing
         def run
-          return true if @topics.empty? && @failing.empty?
+          return true if @declared.empty?
 
           Admin.open(@settings) do |admin|
             code, topics = admin.metadata(ANSWER_MS)
@@ -71,15 +69,13 @@ module Guildhall
 
         private
 
-        # Partitions: retry topics and dead letters of jobs as many as their source topic; a schedule 1; delay topics and their dead letters
-        # the brokers' default.
+        # @return [Hash{String=>Array}] by name, what {Admin#create_topic} takes beside it
         def missing(present)
-          as_many = ->(name) { present[name]&.nonzero? || Admin::BROKERS_DEFAULT }
-          wanted = @topics.to_h { |topic| [topic.name, as_many.call(topic.retry_topics&.source)] }
-          @topics.filter_map(&:delay_topics).each { |delay_topics| wanted[delay_topics.dead_letters] = Admin::BROKERS_DEFAULT }
-          @failing.each { |topic| wanted[topic.dead_letter_queue.topic] = as_many.call(topic.name) }
-          @topics.select(&:scheduled_tasks).each { |topic| wanted[topic.name] = [1, COMPACTED] }
-          wanted.reject { |name, _| present.key?(name) }
+          @declared.reject { |topic| present.key?(topic.name) }.to_h do |topic|
+            config = topic.creation(present)
+            partitions, replicas = [config.partitions, config.replicas].map { |number| number || Admin::BROKERS_DEFAULT }
+            [topic.name, [partitions, config.settings_as_text, replicas]]
+          end
         end
 
         # Sends all requests before it waits for the first answer: brokers that leave them unanswered cost one time-out together.

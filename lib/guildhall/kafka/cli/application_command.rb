@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "io/console"
 require "guildhall/cli/command" # of another gem: not by relative path
 require "guildhall/text_table"
 require_relative "../errors"
@@ -53,8 +54,11 @@ module Guildhall
         def print_rows(rows)
           return rows.each { |row| print_json(data(row)) } if @options[:json]
 
-          @out.puts(TextTable.lines([self.class::HEADINGS, *rows.map { |row| cells(row) }]))
+          print_table([self.class::HEADINGS, *rows.map { |row| cells(row) }])
         end
+
+        # In a terminal no line is longer than that is wide.
+        def print_table(rows) = @out.puts(TextTable.lines(rows, width: (@out.winsize.last.nonzero? if @out.tty?)))
 
         # Prints to standard error what could not be queried. A topic of the routes that does not exist (yet) is no failure; a missing topic
         # that the user has named is.

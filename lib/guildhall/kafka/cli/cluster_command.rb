@@ -31,10 +31,13 @@ module Guildhall
           super
         end
 
+        # Whether it can do without an application where the options name a cluster.
+        def cluster_alone? = true
+
         # The application is loaded where it is named, or where nothing else says which cluster is meant.
         def load_application
           settings = cluster
-          if @options[:require] || settings.empty?
+          if !cluster_alone? || @options[:require] || settings.empty?
             super
             @application = true
           else
@@ -47,8 +50,11 @@ module Guildhall
         def application? = @application || false
 
         def application_file
-          super || raise(Guildhall::ArgumentError, "no cluster: name an application with -r ./app.rb, brokers with --brokers HOST:PORT, " \
-                                                   "or a profile of #{Profiles.new.path} with --profile NAME #{see_help}")
+          file = super
+          return file if file || !cluster_alone?
+
+          raise Guildhall::ArgumentError, "no cluster: name an application with -r ./app.rb, brokers with --brokers HOST:PORT, or a " \
+                                          "profile of #{Profiles.new.path} with --profile NAME #{see_help}"
         end
 
         # A profile is the whole of a cluster's settings; brokers alone may be reached in the same way as the application's.

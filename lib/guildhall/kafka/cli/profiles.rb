@@ -47,6 +47,9 @@ module Guildhall
           found.to_h { |setting, value| [setting.to_sym, value.is_a?(String) ? expand(value, name) : value] }
         end
 
+        # @return [String, nil] the brokers of a profile, as they are written: no other setting is shown, for it may be secret
+        def servers(name) = profiles.fetch(name)["bootstrap.servers"]&.to_s
+
         private
 
         def expand(text, name)

@@ -16,7 +16,7 @@ module Guildhall
           @topics = topics
         end
 
-        def errors = duplicates + shared_prefixes + name_clashes + tasks_of_one_name + cycle_errors
+        def errors = duplicates + declared_differently + shared_prefixes + name_clashes + tasks_of_one_name + cycle_errors
 
         # Routes whose dead letters come back to them, directly or by way of other routes: a message that always fails would circulate for
         # ever. The routes of other groups count as well, for a dead letter topic is read by every group that consumes it.
@@ -38,6 +38,16 @@ module Guildhall
         def duplicates
           @topics.group_by { |topic| [topic.group, topic.name] }.filter_map do |(group, name), same|
             "topic #{name.inspect} is routed #{same.size} times in group #{group}" if same.size > 1
+          end
+        end
+
+        # Groups may share a topic, and it can only be as one of them says.
+        def declared_differently
+          @topics.select(&:config).reject(&:retry_topic?).group_by(&:name).filter_map do |name, same|
+            next if same.map(&:config).uniq.one?
+
+            groups = same.map { |topic| "group #{topic.group} (#{topic.config})" }
+            "topic #{name.inspect}: its config differs between #{groups.join(" and ")}: keep it in one of their routes"
           end
         end
 

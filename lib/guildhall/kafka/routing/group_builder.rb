@@ -66,23 +66,26 @@ module Guildhall
         # @param delays [Array<Numeric>] seconds; the first one is the precision of due times. false: `active_job_topic` adds no delay
         #   topics for this `consumer_group`; outside of any: for all groups
         # @param prefix [String, nil] of the topics' names; nil: "GROUP.delay"
-        def delay_topics(*delays, prefix: nil, **unknown)
-          known(:delay_topics, unknown, [:prefix])
+        # @param config [Hash{Symbol=>Object}] what the topics are to be at the brokers: as `config` of a topic
+        def delay_topics(*delays, prefix: nil, config: {}, **unknown)
+          known(:delay_topics, unknown, %i[prefix config])
           return @notes.undelayed << (@outer ? nil : @group) if delays == [false]
 
-          add_delay_topics(@group, delays, prefix)
+          add_delay_topics(@group, delays, prefix, config)
         end
 
         # Tasks that recur, each once per due time in all processes of the group. Their topic keeps which of them have run; it is compacted,
         # and created when the application starts.
         # @param topic [String, nil] nil: "GROUP.schedule"
-        def schedule(topic: nil, **unknown, &block)
-          known(:schedule, unknown, [:topic])
+        # @param config [Hash{Symbol=>Object}] what the topic is to be at the brokers: as `config` of a topic. It has one partition, and is
+        #   compacted, in any case
+        def schedule(topic: nil, config: {}, **unknown, &block)
+          known(:schedule, unknown, %i[topic config])
           return report("schedule needs a block with its tasks") unless block
 
           topic ||= name_after(@group, "#{@group}.schedule", "schedule", "a topic", Settings::Rules::TOPIC_NAME) or return
 
-          builder = ScheduleBuilder.new(topic, @group, @problems)
+          builder = ScheduleBuilder.new(topic, @group, @problems, config)
           builder.apply(block)
           @notes.topics << builder.build
         end
@@ -138,31 +141,33 @@ module Guildhall
           (@notes.delayed[@group] ||= []).concat(names.map(&:to_s))
         end
 
-        def add_delay_topics(group, delays = [], prefix = nil)
+        def add_delay_topics(group, delays = [], prefix = nil, config = {})
           delays = Delaying::DelayTopics::DEFAULT if delays.empty?
           prefix ||= name_after(group, "#{group}.delay", "delay_topics", "a prefix")
           problems = DELAY_TOPICS.errors({delays:, prefix:}.compact, prefix: "delay_topics ")
           return problems.each { |problem| report(problem) } if problems.any? || prefix.nil?
 
           delay_topics = Delaying::DelayTopics.new(prefix:, delays: delays.freeze)
-          delays.each { |delay| @notes.topics << delay_route(delay_topics, delay, group) }
+          delays.each { |delay| @notes.topics << delay_route(delay_topics, delay, group, config) }
         end
 
-        def delay_route(delay_topics, delay, group)
+        def delay_route(delay_topics, delay, group, config)
           due = Filter.new(name: "delay", source: Delaying::DueFilter, arguments: {seconds: delay}.freeze)
           builder = TopicBuilder.new(delay_topics.name(delay), group, @problems)
           builder.consumer(Delaying::Forwarder)
           builder.initial_offset("earliest")
           builder.dead_letter_queue(topic: delay_topics.dead_letters)
+          builder.config(**config) if config.any?
           builder.build.with(delay_topics:, filters: [due].freeze)
         end
       end
 
       # The block of `schedule do … end`: its tasks.
       class ScheduleBuilder < Builder
-        def initialize(topic, group, problems)
+        def initialize(topic, group, problems, config)
           super(problems, "schedule of group #{group}")
           @topic = topic
+          @config = config
           @group = group
           @tasks = []
         end
@@ -192,6 +197,7 @@ module Guildhall
           builder = TopicBuilder.new(@topic, @group, @problems)
           builder.consumer(Scheduling::TaskConsumer)
           builder.initial_offset("earliest")
+          builder.config(**@config) if @config.any?
           builder.build.with(scheduled_tasks: @tasks.freeze)
         end
       end

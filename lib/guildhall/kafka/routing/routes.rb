@@ -57,7 +57,8 @@ module Guildhall
 
         def table(topics, decodings = {})
           rows = topics.map do |topic|
-            [topic.group, topic.to_s, topic.consumer&.to_s || "(produced to)", notes(topic, decodings[topic])]
+            consumer = topic.consumer&.to_s || (topic.serializer ? "(produced to)" : "(declared)")
+            [topic.group, topic.to_s, consumer, notes(topic, decodings[topic])]
           end
           TextTable.lines([["GROUP", "TOPIC", "CONSUMER", ""], *rows]).join("\n")
         end

@@ -4,6 +4,7 @@ require_relative "../config/librdkafka_settings"
 require_relative "../filtering/filters"
 require_relative "../settings/rules"
 require_relative "../settings/table"
+require_relative "topic_config"
 
 module Guildhall
   module Kafka
@@ -66,7 +67,7 @@ module Guildhall
           delays.each_with_index.map do |seconds, index|
             delay = Filter.new(name: "delay", source: Filtering::Delay, arguments: {seconds:}.freeze)
             topic.with(name: "#{prefix}.#{seconds}", retry_topics: with(step: index + 1), filters: [delay].freeze,
-              initial_offset: "earliest", excluded: [].freeze)
+              initial_offset: "earliest", excluded: [].freeze, config: topic.config&.for_copies)
           end
         end
       end
@@ -194,6 +195,10 @@ module Guildhall
           "true: its consumer may use `transaction`, for which each partition has a producer of its own", note: ->(*) { "transactional" }
         setting :manual_offset_management, false, Rules::BOOLEAN, "true: offsets are stored only by `mark_as_consumed`",
           note: ->(*) { "manual offsets" }
+        setting :config, nil, TopicConfig,
+          "what the topic is to be at the brokers, for `guildhall topics plan` and `apply`; what is not named is not compared. A topic " \
+          "with `config` and no consumer is only declared",
+          note: ->(config, topic) { "config: #{config}" unless config.to_s.empty? || topic.retry_topic? }
         setting :kafka, {}, Config::LibrdkafkaSettings::RULE,
           "settings of librdkafka, over the application's; topics that differ in them are consumed by clients of their own",
           json: ->(settings) { {"kafka" => settings.keys.map(&:to_s)} } # values may be secret

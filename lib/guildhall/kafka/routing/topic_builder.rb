@@ -12,7 +12,8 @@ module Guildhall
       # each is generated. The methods below take other arguments, or do more than to keep them.
       class TopicBuilder < Builder
         # Methods whose keywords are settings.
-        KEYWORDS = {deserializers: %i[payload key headers], deserializing: %i[parallel lazy]}.freeze
+        KEYWORDS = {deserializers: %i[payload key headers], deserializing: %i[parallel lazy],
+                    config: [*TopicConfig::OWN, :'"retention.ms"']}.freeze
         # Where the route does not say what a key is.
         BY_KEY = VirtualPartitions.new(partitioner: :raw_key.to_proc)
         private_constant :KEYWORDS, :BY_KEY
@@ -83,6 +84,14 @@ module Guildhall
         end
 
         def ordering(by = nil, **) = super(by:, **)
+
+        # What it says is added to what `defaults` say.
+        # @param given [Hash{Symbol=>Object}] partitions:, replicas: and Kafka's settings of a topic, such as "retention.ms":
+        def config(**given)
+          before = @settings[:config] || TopicConfig.new
+          own = {**before.to_h, **given}.slice(*TopicConfig::OWN)
+          keep(:config, {**own, settings: {**before.settings, **given.except(*TopicConfig::OWN).transform_keys(&:to_s)}.freeze})
+        end
 
         def kafka(settings)
           settings = Config::Secrets.hide(settings.transform_keys { |name| name.to_s.scrub.to_sym }).freeze if settings.is_a?(Hash)

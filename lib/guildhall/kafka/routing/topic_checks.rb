@@ -26,6 +26,7 @@ module Guildhall
             "ordering :key cannot have retry_topics: a message that is retried there is overtaken by those with its key",
           %i[ordering manual_offset_management] =>
             "ordering :key cannot have manual_offset_management: a message is done when consume has returned for it",
+          %i[config pattern] => "config needs a topic, not a pattern: a topic that is not there yet has no name",
           %i[assigned pattern] => "assign needs a topic, not a pattern",
           %i[assigned transactional] => "assign cannot be combined with transactional: without a group nothing is committed",
           %i[assigned retry_topics] => "assign cannot be combined with retry_topics: without a group nothing is committed",
@@ -57,7 +58,7 @@ module Guildhall
 
         def check_consumer
           consumer = @topic.consumer
-          return if consumer.nil? && @topic.serializer # it is produced to
+          return if consumer.nil? && (@topic.serializer || @topic.config) # it is produced to, or only declared
           return report("needs a consumer") if consumer.nil?
 
           unless consumer.is_a?(Class) && consumer <= Consumer

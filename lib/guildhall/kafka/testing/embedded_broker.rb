@@ -54,7 +54,7 @@ module Guildhall
             @address = settings[:"bootstrap.servers"]
           end
 
-          def create_topic(name, partitions, settings = {})
+          def create_topic(name, partitions, settings = {}, replicas = Broker::Admin::BROKERS_DEFAULT)
             return super unless @address.is_a?(Address)
 
             begin

@@ -6,6 +6,7 @@ require "guildhall/kafka"
 require "guildhall/kafka/cli/profiles"
 
 class ProfilesTest < GuildhallTest
+  COMMAND = File.expand_path("../../../../exe/guildhall", __dir__)
   TEXT = <<~YAML
     staging:
       bootstrap.servers: kafka.example:9093
@@ -20,6 +21,16 @@ class ProfilesTest < GuildhallTest
       assert_equal %w[staging local], profiles.names
       assert_equal({"bootstrap.servers": "kafka.example:9093", "sasl.password": "$a${b}", "enable.ssl.certificate.verification": false},
         profiles.fetch("staging"))
+    end
+  end
+
+  # Only the brokers are shown: anything else may be secret.
+  def test_the_command
+    with_profiles(TEXT, "STAGING_PASSWORD" => "hidden") { |profiles| assert_equal "kafka.example:9093", profiles.servers("staging") }
+    with_file("#{TEXT}none: {}") do |path|
+      out, err, status = run_command([RbConfig.ruby, COMMAND, "profiles"], env: {"GUILDHALL_PROFILES" => path, "GUILDHALL_PROFILE" => "local"})
+      assert_equal [0, "from #{path}\n"], [status.exitstatus, err]
+      assert_equal ["PROFILE  BROKERS             DEFAULT", "staging  kafka.example:9093  -", "local    127.0.0.1:9092      yes", "none     -                   -"], out.lines(chomp: true)
     end
   end
 
@@ -45,10 +56,14 @@ class ProfilesTest < GuildhallTest
   def guildhall_profiles(env) = Guildhall::Kafka::CLI::Profiles.new(env)
 
   def with_profiles(text, env = {})
+    with_file(text) { |path| yield guildhall_profiles({"GUILDHALL_PROFILES" => path, **env}) }
+  end
+
+  def with_file(text)
     Dir.mktmpdir do |folder|
       path = File.join(folder, "profiles.yml")
       File.write(path, text)
-      yield guildhall_profiles({"GUILDHALL_PROFILES" => path, **env})
+      yield path
     end
   end
 end
