@@ -105,6 +105,8 @@ module Guildhall
           "this librdkafka or the brokers cannot do this" => :unsupported_feature,
           "set compression.type to one that the brokers know" => :unsupported_compression_type
         }.flat_map { |advice, codes| [*codes].map { |code| [code, advice] } }.to_h.freeze
+        TOKEN_ADVICE = "check the token that config.oauth_token brings: who issued it, for which audience, until when, and whether the " \
+                       "brokers know its principal"
         # code => what to do where a message cannot be sent to a topic of the routes
         ADVICE_TO_PRODUCE = {
           msg_size_too_large: "raise max.message.bytes of topic %<topic>s", unknown_topic_or_part: "create topic %<topic>s",

@@ -38,7 +38,7 @@ module Guildhall
         def start
           reported = false
           until run || yield
-            @on_error.call(TimeoutError.new(UNANSWERED), [*@topics, *@failing].first.name) unless reported
+            @on_error.call(TokenError.of(@settings) || TimeoutError.new(UNANSWERED), [*@topics, *@failing].first.name) unless reported
             reported = true
             sleep(PAUSE_SECONDS)
           end

@@ -39,7 +39,8 @@ module Guildhall
           else
             require "guildhall/kafka"
           end
-          Kafka.config.kafka = {**(replaced? ? {} : Kafka.config.librdkafka), **settings}
+          Kafka.config.kafka = {**(replaced? ? {} : Kafka.config.kafka.transform_keys(&:to_sym)), **settings}
+          Kafka.config.oauth_token = nil unless Tokens.needed?(Kafka.config.librdkafka) # it is the application's cluster that wants tokens
         end
 
         def application_file
