@@ -64,7 +64,9 @@ class SecuredBroker
   # @return [Hash{Symbol=>Object}] librdkafka's settings
   def settings(listener, user: nil, password: USERS[user])
     protocol = LISTENERS.fetch(listener)
-    return {**settings(:tls), "bootstrap.servers": address(listener), "security.protocol": "sasl_ssl", "sasl.mechanism": "OAUTHBEARER"} if listener == :oauth
+    if listener == :oauth
+      return {**settings(:tls), "bootstrap.servers": address(listener), "security.protocol": "sasl_ssl", "sasl.mechanism": "OAUTHBEARER"}
+    end
 
     {"bootstrap.servers": address(listener), "security.protocol": protocol.downcase,
      **({"ssl.ca.location": @authority} if protocol.end_with?("SSL")),

@@ -45,8 +45,8 @@ module Guildhall
         "settings of librdkafka for the producer alone, such as `\"compression.type\"`; it has the brokers' addresses and " \
         "the security settings from `kafka`"
       setting :oauth_token, nil, Tokens::RULE.or(nil),
-        "what brings tokens for SASL OAUTHBEARER, of all clients: called with the client (`bootstrap_servers`, `client_id`, `config`), or " \
-        "without arguments, in a thread of its own; returns `{token:, expires_at:, principal:, extensions:}` " \
+        "what brings tokens for SASL OAUTHBEARER, of all clients: called with the client (`bootstrap_servers`, `client_id`, `config`), " \
+        "or without arguments, in a thread of its own; returns `{token:, expires_at:, principal:, extensions:}` " \
         "([tokens](kafka_security.md#tokens))"
       setting :group_id, nil, Rules::NAME,
         "consumer group of topics that are routed outside a `consumer_group`; nil: `kafka`'s `group.id`, or \"guildhall\""
@@ -103,7 +103,7 @@ module Guildhall
 
       # @yield as {Application#publish} is called
       def initialize(&publish)
-        @tokens = Tokens.new(self, &(publish || ->(_name, **_payload) {}))
+        @tokens = Tokens.new(self, &publish || ->(_name, **_payload) {})
         self.class.settings.each do |setting|
           instance_variable_set(:"@#{setting.name}", setting.default.dup) unless setting.name == :logger # see {#logger_given?}
         end

@@ -171,7 +171,7 @@ module Guildhall
       def self.found(settings, code, detail)
         brokers = "Kafka at #{servers(settings)}"
         what = Broker::Errors.symbol(code) == :ssl ? "TLS with #{brokers} fails" : "#{brokers} refuses the credentials"
-        advice = detail.include?("OAUTHBEARER") ? Broker::Errors::TOKEN_ADVICE : Broker::Errors.advice(code)
+        advice = detail.match?(Broker::Errors::TOKEN_REFUSED) ? Broker::Errors::TOKEN_ADVICE : Broker::Errors.advice(code)
         new(code, Broker::Errors.name_of(code), "#{what} (#{detail}): #{advice}")
       end
       private_class_method :found

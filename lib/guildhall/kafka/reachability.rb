@@ -69,7 +69,7 @@ module Guildhall
           /refused/ => :transport,
           /resolve/ => :resolve,
           /Unsupported SASL mechanism/i => :unsupported_sasl_mechanism,
-          /OAUTHBEARER|invalid_token/ => Broker::Errors::TOKEN_ADVICE,
+          Broker::Errors::TOKEN_REFUSED => Broker::Errors::TOKEN_ADVICE,
           /SASL|uthentication/ => :sasl_authentication_failed,
           /SSL|TLS|certificate/i => :ssl,
           /security\.protocol|Disconnected/ => "check security.protocol: the broker may expect another one",

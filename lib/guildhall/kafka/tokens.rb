@@ -49,11 +49,13 @@ module Guildhall
         def problem(settings)
           return unless needed?(settings)
 
-          own = built_in(settings)
-          return "#{own.join(" ")} and oauth_token exclude each other: librdkafka would fetch tokens itself; remove one" if own && settings[SETTING]
-
-          unless own || settings[SETTING]
-            "sasl.mechanism OAUTHBEARER needs tokens: set config.oauth_token to what brings them#{", or sasl.oauthbearer.method oidc" if oidc?}"
+          case [built_in(settings), settings[SETTING]]
+          in [nil, nil]
+            "sasl.mechanism OAUTHBEARER needs tokens: set config.oauth_token to what brings them" \
+            "#{", or sasl.oauthbearer.method oidc" if oidc?}"
+          in [[name, value], Tokens]
+            "#{name} #{value} and oauth_token exclude each other: librdkafka would fetch tokens itself; remove one"
+          else nil
           end
         end
 
@@ -85,7 +87,8 @@ module Guildhall
 
       # Reads an answer of `config.oauth_token`. What is wrong is said without any value: it may be the token.
       class Answer
-        MEMBERS = {token: "a String", expires_at: "a Time, or seconds since 1970", principal: "a String", extensions: "a Hash of Strings"}.freeze
+        MEMBERS = {token: "a String", expires_at: "a Time, or seconds since 1970", principal: "a String",
+                   extensions: "a Hash of Strings"}.freeze
         TOKEN = /\A[\x21-\x7E]+\z/
         EXTENSION = /\A[A-Za-z]+\z/
         EXTENSION_VALUE = /\A[\x20-\x7E\t\r\n]*\z/
@@ -117,7 +120,8 @@ module Guildhall
         def wrong(text) = raise(Guildhall::ArgumentError, text)
 
         def check_members
-          wrong("#{Config::Secrets.kind(@answer)}, not a Hash with token:, and expires_at: unless the token is a JWT") unless @answer.is_a?(Hash)
+          kind = Config::Secrets.kind(@answer)
+          wrong("#{kind}, not a Hash with token:, and expires_at: unless the token is a JWT") unless @answer.is_a?(Hash)
 
           unknown = @answer.keys - MEMBERS.keys
           return if unknown.empty?
@@ -152,7 +156,8 @@ module Guildhall
           wrong("extensions: that must be #{MEMBERS[:extensions]}, and is #{Config::Secrets.kind(given)}") unless given.is_a?(Hash)
           given.to_h do |name, value|
             wrong("extensions: names consist of letters, and `auth` is reserved") unless name.to_s.match?(EXTENSION) && name.to_s != "auth"
-            wrong("extensions: #{name} has a value that is no String of printable ASCII") unless value.is_a?(String) && value.b.match?(EXTENSION_VALUE)
+            fits = value.is_a?(String) && value.b.match?(EXTENSION_VALUE)
+            wrong("extensions: #{name} has a value that is no String of printable ASCII") unless fits
             [name.to_s, value]
           end
         end
@@ -293,7 +298,8 @@ module Guildhall
           @asking = ask unless @asking&.alive?
           unless @asking.join(@fetch_seconds)
             @asking.kill
-            refuse("config.oauth_token has not returned within #{@fetch_seconds} s: give its requests time-outs (open_timeout, read_timeout)")
+            refuse("config.oauth_token has not returned within #{@fetch_seconds} s: give its requests time-outs (open_timeout, " \
+                   "read_timeout)")
           end
           answer, raised = @asking.value
           raise_of(raised) if raised
@@ -329,8 +335,8 @@ module Guildhall
           end
           return unless reminders.due?([error.reason, left.zero?], now)
 
-          @publish.call("oauth_token.unavailable", servers: @client.bootstrap_servers, error:, reason: error.reason, seconds: now - since, left:,
-            reminder: reminders.announce)
+          @publish.call("oauth_token.unavailable", servers: @client.bootstrap_servers, error:, reason: error.reason, seconds: now - since,
+            left:, reminder: reminders.announce)
         end
       end
 

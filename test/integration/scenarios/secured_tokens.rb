@@ -104,7 +104,7 @@ Scenario.run do
     sending.value
     names_told = -> { @seen = [*@seen, *drain(told)] }
     eventually("the outage is over") { names_told.call.any? { |name, _| name == "oauth_token.available" } }
-    begun = @seen.select { |name, _| name == "oauth_token.unavailable" }.map(&:last)
+    begun = @seen.filter_map { |name, payload| payload if name == "oauth_token.unavailable" }
     check(begun.first[:left].positive? && !begun.first[:reminder], "the first: #{begun}")
     check(begun.drop(1).any? { |one| one[:left].zero? && one[:reminder] }, "once it had expired: #{begun}")
     check(begun.size <= 4, "often: #{begun}")
@@ -118,7 +118,7 @@ Scenario.run do
     eventually("lag") { Guildhall::Kafka.application.lag.sum { |row| row.messages.to_i } <= 5 } # of its schedule, each run is a message
     equal([], Guildhall::Kafka.application.parked_keys.to_a, "parked keys")
     eventually("runs of the schedule") { ticks.size > 2 }
-    equal([:tick], Guildhall::Kafka.application.scheduled_tasks.map { |task| task.name.to_sym }, "the schedule")
+    equal([:tick], Guildhall::Kafka.application.scheduled_tasks.map { |status| status.task.name.to_sym }, "the schedule")
 
     file = Tempfile.create(["application", ".rb"]).tap { |one| one.write(APPLICATION) && one.close }
     environment = {"SETTINGS" => settings.to_json, "GROUP" => group, "TOPIC" => names[:orders], "TOKEN" => SecuredBroker.token("alice", 600)}

@@ -79,7 +79,8 @@ module Guildhall
           texts = token.extensions.flatten.map { |text| FFI::MemoryPointer.from_string(text) }
           list = FFI::MemoryPointer.new(:pointer, [texts.size, 1].max).write_array_of_pointer(texts)
           unread = FFI::MemoryPointer.new(:char, TEXT_BYTES)
-          rd_kafka_oauthbearer_set_token(handle, token.value, (token.expires_at * 1000).to_i, token.principal, list, texts.size, unread, TEXT_BYTES)
+          rd_kafka_oauthbearer_set_token(handle, token.value, (token.expires_at * 1000).to_i, token.principal, list, texts.size,
+            unread, TEXT_BYTES)
         end
 
         TEXT_BYTES = 512

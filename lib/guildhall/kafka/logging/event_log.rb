@@ -16,7 +16,8 @@ module Guildhall
         # INFO for all other events.
         LEVELS = {
           Logger::ERROR => %w[error.occurred broker.unreachable schema_registry.unreachable oauth_token.unavailable],
-          Logger::WARN => %w[app.advised broker.reachable schema_registry.reachable oauth_token.available offsets.reset partition.stalled partition.abandoned
+          Logger::WARN => %w[app.advised broker.reachable schema_registry.reachable oauth_token.available offsets.reset
+                             partition.stalled partition.abandoned
                              dead_letter_queue.dispatched retry_topic.dispatched consumer.retrying key.limit_reached key.parked
                              signals.ignored swarm.process_restarting swarm.process_stopping],
           Logger::DEBUG => %w[consumer.consumed consumer.skipped consumer.shutdown consumer.revoked dead_letter_queue.blocked

@@ -9,8 +9,8 @@ module Guildhall
       # librdkafka's settings of the application's producers.
       module Settings
         # How the names of the settings begin that any client needs.
-        SHARED = [*%w[client.id bootstrap.servers metadata.broker.list security. sasl. enable.sasl. ssl. enable.ssl. socket. broker.],
-                  Tokens::SETTING.name].freeze
+        SHARED = (%w[client.id bootstrap.servers metadata.broker.list security. sasl. enable.sasl. ssl. enable.ssl. socket. broker.] +
+                  [Tokens::SETTING.name]).freeze
         # Unless the application says otherwise.
         DEFAULTS = {
           "request.required.acks": "all",
