@@ -49,7 +49,7 @@ Scenario.run do
       calls << client
       raise IOError, "the source of tokens is down" if failing
 
-      {token: SecuredBroker.token("alice", LIFE_SECONDS)}
+      {token: SecuredBroker.token("alice", LIFE_SECONDS), extensions: {logicalCluster: "lkc-1", purpose: "a test"}}
     end
     told = Thread::Queue.new
     ticks = Thread::Queue.new
@@ -122,9 +122,9 @@ Scenario.run do
 
     file = Tempfile.create(["application", ".rb"]).tap { |one| one.write(APPLICATION) && one.close }
     environment = {"SETTINGS" => settings.to_json, "GROUP" => group, "TOPIC" => names[:orders], "TOKEN" => SecuredBroker.token("alice", 600)}
-    [%w[lag], %w[schedule list]].each do |words|
+    [%w[lag], %w[keys], %w[check], %w[schedule list]].each do |words|
       out, err, status = guildhall(*words, "-r", file.path, env: environment)
-      check(status.success? && out.lines.size > 1, "guildhall #{words.join(" ")}: #{out}#{err}")
+      check(status.success? && out.lines.any?, "guildhall #{words.join(" ")}: #{out}#{err}")
       check(!(out + err).include?(environment["TOKEN"]), "#{words.join(" ")} shows the token")
     end
     out, err, status = guildhall("lag", "-r", file.path, env: {**environment, "TOKEN" => nil})
