@@ -64,6 +64,27 @@ class ExamplesTest < GuildhallTest
     ], run_example("kafka_dead_letters").lines(chomp: true)
   end
 
+  # The signature is the one that AWS's own library (the gem aws-sigv4 1.12) makes of the same request.
+  def test_msk_iam
+    require_relative "../../examples/msk_iam"
+    key = %w[AKIDEXAMPLE wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY]
+    at = Time.new(2015, 8, 30, 14, 36, 0, "+02:00")
+    {nil => "c413a83bc64a339e31a5e5e9ed99d778ff843206b427540cafa5122c01e3e993",
+     "tok/en+==" => "15f2a03bf9a074499da34cebe123eb6d414be5953a397f091aac941390412d4b"}.each do |session, signature|
+      answer = MskIam.new("us-east-1") { [*key, session] }.call(at)
+      url = answer[:token].tr("-_", "+/").unpack1("m")
+      assert_includes url, "X-Amz-Signature=#{signature}&User-Agent=guildhall"
+      assert url.start_with?("https://kafka.us-east-1.amazonaws.com/?Action=kafka-cluster%3AConnect&X-Amz-Algorithm=AWS4-HMAC-SHA256&"), url
+      assert_equal at + 900, answer[:expires_at]
+      refute_match(%r{[=+/]}, answer[:token])
+    end
+    environment = {"AWS_REGION" => "eu-west-1", "AWS_ACCESS_KEY_ID" => "id", "AWS_SECRET_ACCESS_KEY" => "secret", "AWS_SESSION_TOKEN" => "session"}
+    out, err, status = run_command([RbConfig.ruby, "examples/msk_iam.rb"], env: environment)
+    assert_predicate status, :success?, err
+    assert_match(/X-Amz-Security-Token=…&X-Amz-SignedHeaders=host&X-Amz-Signature=…&User-Agent=guildhall\nvalid until /, out)
+    assert_raises(ArgumentError) { MskIam.new("eu-west-1") { [] }.call }
+  end
+
   def test_karafka
     assert_equal "paid: 249500 cents in 1000 orders\ndecoded by workers: true\n", run_example("karafka/karafka")
   end

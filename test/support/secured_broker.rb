@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "fileutils"
+require "json"
 require "socket"
 require "tmpdir"
 require_relative "certificates"
@@ -8,7 +9,11 @@ require_relative "certificates"
 # A real Apache Kafka broker with TLS, SASL and rights, in a process of its own. It runs where Kafka's libraries lie beside the script that
 # KAFKA_BROKER_CONTROL names.
 class SecuredBroker
-  LISTENERS = {plain: "PLAINTEXT", tls: "SSL", expired: "SSL", misnamed: "SSL", mutual: "SSL", sasl: "SASL_PLAINTEXT", sasltls: "SASL_SSL"}.freeze
+  LISTENERS = {plain: "PLAINTEXT", tls: "SSL", expired: "SSL", misnamed: "SSL", mutual: "SSL", sasl: "SASL_PLAINTEXT", sasltls: "SASL_SSL",
+               oauth: "SASL_SSL"}.freeze
+  # Tokens are checked like any others, but for their signature, which they have none of.
+  UNSECURED = "org.apache.kafka.common.security.oauthbearer.internals.unsecured.OAuthBearerUnsecuredValidatorCallbackHandler"
+  SESSION_MS = 4_000 # for which a connection of :oauth may be used without another token
   USERS = {"alice" => "alice-password", "bob" => "bob-password"}.freeze
   START_SECONDS = 150 # on a busy machine
   HEAP = "256m"
@@ -49,9 +54,20 @@ class SecuredBroker
   # @return [String] its address
   def address(listener, host: "127.0.0.1") = "#{host}:#{@ports.fetch(listener)}"
 
+  # @param life [Numeric] seconds
+  # @return [String] a token of the user's, for the listener :oauth
+  def self.token(user, life, **claims)
+    parts = [{alg: "none"}, {sub: user, iat: Time.now.to_f, exp: Time.now.to_f + life, **claims}]
+    "#{parts.map { |part| [part.to_json].pack("m0").tr("+/", "-_").delete("=") }.join(".")}."
+  end
+
   # @return [Hash{Symbol=>Object}] librdkafka's settings
   def settings(listener, user: nil, password: USERS[user])
     protocol = LISTENERS.fetch(listener)
+    if listener == :oauth
+      return {**settings(:tls), "bootstrap.servers": address(listener), "security.protocol": "sasl_ssl", "sasl.mechanism": "OAUTHBEARER"}
+    end
+
     {"bootstrap.servers": address(listener), "security.protocol": protocol.downcase,
      **({"ssl.ca.location": @authority} if protocol.end_with?("SSL")),
      **({"sasl.mechanism": "PLAIN", "sasl.username": user, "sasl.password": password} if protocol.start_with?("SASL"))}
@@ -125,10 +141,18 @@ class SecuredBroker
     if name == :mutual
       lines.push("#{prefix}.ssl.client.auth=required", "#{prefix}.ssl.truststore.type=PEM", "#{prefix}.ssl.truststore.location=#{@authority}")
     end
+    return lines + oauth(prefix) if name == :oauth
     return lines unless protocol.start_with?("SASL")
 
     lines.push("#{prefix}.sasl.enabled.mechanisms=PLAIN",
       "#{prefix}.plain.sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule required #{users};")
+  end
+
+  def oauth(prefix)
+    ["#{prefix}.sasl.enabled.mechanisms=OAUTHBEARER", "#{prefix}.oauthbearer.connections.max.reauth.ms=#{SESSION_MS}",
+     "#{prefix}.oauthbearer.sasl.server.callback.handler.class=#{UNSECURED}",
+     "#{prefix}.oauthbearer.sasl.jaas.config=org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required " \
+     "unsecuredLoginStringClaim_sub=\"broker\";"]
   end
 
   def java(*arguments) = ["java", "-Xmx#{HEAP}", "-XX:TieredStopAtLevel=1", "-cp", "#{File.expand_path("../libs", ENV.fetch("KAFKA_BROKER_CONTROL"))}/*", *arguments]

@@ -70,7 +70,7 @@ module Guildhall
       # @param numbers [Hash{Symbol=>Numeric}] as for {Runtime#initialize}, for tests: nobody else has to change them
       def initialize(**numbers)
         @numbers = numbers
-        @config = Config.new
+        @config = Config.new { |name, **payload| publish(name, **payload) }
         @routes = Routing::Routes.new(@config)
         @clients = Clients.new(@config)
         @queries = Queries.new(self, @clients)

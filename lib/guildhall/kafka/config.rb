@@ -6,6 +6,7 @@ require_relative "group/protocols"
 require_relative "partition/backoff"
 require_relative "settings/rules"
 require_relative "settings/table"
+require_relative "tokens"
 
 module Guildhall
   module Kafka
@@ -43,6 +44,10 @@ module Guildhall
       setting :producer, {}, LibrdkafkaSettings::RULE,
         "settings of librdkafka for the producer alone, such as `\"compression.type\"`; it has the brokers' addresses and " \
         "the security settings from `kafka`"
+      setting :oauth_token, nil, Tokens::RULE.or(nil),
+        "what brings tokens for SASL OAUTHBEARER, of all clients: called with the client (`bootstrap_servers`, `client_id`, `config`), " \
+        "or without arguments, in a thread of its own; returns `{token:, expires_at:, principal:, extensions:}` " \
+        "([tokens](kafka_security.md#tokens))"
       setting :group_id, nil, Rules::NAME,
         "consumer group of topics that are routed outside a `consumer_group`; nil: `kafka`'s `group.id`, or \"guildhall\""
       setting :group_protocol, :auto, Group::Protocols.rule,
@@ -96,7 +101,9 @@ module Guildhall
       attr_reader(*(settings.names - [:group_id]))
       attr_writer(*settings.names)
 
-      def initialize
+      # @yield as {Application#publish} is called
+      def initialize(&publish)
+        @tokens = Tokens.new(self, &publish || ->(_name, **_payload) {})
         self.class.settings.each do |setting|
           instance_variable_set(:"@#{setting.name}", setting.default.dup) unless setting.name == :logger # see {#logger_given?}
         end
@@ -117,7 +124,8 @@ module Guildhall
         @group_id || (@kafka.is_a?(Hash) && (@kafka[:"group.id"] || @kafka["group.id"])) || "guildhall"
       end
 
-      def librdkafka = @kafka.transform_keys(&:to_sym)
+      # @return [Hash{Symbol=>Object}] librdkafka's settings of each client, with what brings its tokens
+      def librdkafka = {**connection, **(@oauth_token ? {Tokens::SETTING => @tokens} : {})}
 
       # @return [Boolean] whether messages of errors are shown in full: see {#error_reports}
       def messages_of_errors? = @error_reports.is_a?(Hash) && @error_reports[:messages] == true
@@ -128,6 +136,7 @@ module Guildhall
         problems.add(*Partition::Backoff.new(self).problem)
         validate_kafka(problems) if @kafka.is_a?(Hash)
         LibrdkafkaSettings.validate(@producer, problems, "producer") if @producer.is_a?(Hash)
+        validate_tokens(problems) if problems.to_a.empty?
       end
 
       def validate!
@@ -140,7 +149,7 @@ module Guildhall
       def inspect = "#<#{self.class} of group #{group_id}>"
 
       def freeze
-        @kafka = Secrets.hide(librdkafka)
+        @kafka = Secrets.hide(connection)
         @producer = Secrets.hide(@producer.transform_keys(&:to_sym))
         instance_variables.each do |name|
           value = instance_variable_get(name)
@@ -150,6 +159,16 @@ module Guildhall
       end
 
       private
+
+      def connection = @kafka.transform_keys(&:to_sym)
+
+      def validate_tokens(problems)
+        found = [["kafka", librdkafka], ["producer", {**librdkafka, **@producer.transform_keys(&:to_sym)}]].map do |owner, settings|
+          [owner, Tokens.problem(settings)]
+        end
+        owner, problem = found.find(&:last)
+        problems.add("#{owner}: #{problem}") if problem
+      end
 
       def validate_kafka(problems)
         servers = @kafka.transform_keys(&:to_s).values_at("bootstrap.servers", "metadata.broker.list")

@@ -193,13 +193,19 @@ module Guildhall
 
     # No broker has answered in time.
     class UnreachableError < KafkaError
-      # @return [UnreachableError] naming the brokers: librdkafka says what failed, and not where
+      # @return [UnreachableError] naming the brokers: librdkafka says what failed, and not where. A {TokenError} where the client had no
+      #   token to log in with
       def self.at(settings, code, detail)
+        TokenError.of(settings) || found(settings, code, detail)
+      end
+
+      def self.found(settings, code, detail)
         text = "Kafka at #{servers(settings)} does not answer (#{detail}): #{Broker::Errors.advice(:transport)}"
         new(code, Broker::Errors.name_of(code), text)
       end
 
       def self.servers(settings) = settings[:"bootstrap.servers"] || settings[:"metadata.broker.list"]
+      private_class_method :found, :servers
 
       private
 
@@ -208,12 +214,29 @@ module Guildhall
 
     # The brokers refuse the credentials, or TLS fails: no broker can be asked for anything.
     class AuthenticationError < UnreachableError
-      # (see UnreachableError.at)
       # @param detail [String] what the broker or librdkafka says
-      def self.at(settings, code, detail)
+      def self.found(settings, code, detail)
         brokers = "Kafka at #{servers(settings)}"
         what = Broker::Errors.symbol(code) == :ssl ? "TLS with #{brokers} fails" : "#{brokers} refuses the credentials"
-        new(code, Broker::Errors.name_of(code), "#{what} (#{detail}): #{Broker::Errors.advice(code)}")
+        advice = detail.match?(Broker::Errors::TOKEN_REFUSED) ? Broker::Errors::TOKEN_ADVICE : Broker::Errors.advice(code)
+        new(code, Broker::Errors.name_of(code), "#{what} (#{detail}): #{advice}")
+      end
+      private_class_method :found
+    end
+
+    # `config.oauth_token` brings no token, or one that cannot be used: clients cannot log in, or not much longer. It is called again.
+    class TokenError < AuthenticationError
+      # @return [String] what `config.oauth_token` has done
+      attr_reader :reason
+
+      # @param settings [Hash{Symbol=>Object}] of a client
+      # @return [TokenError, nil] nil: it has a token that has not expired, or needs none
+      def self.of(settings) = Tokens.keeper(settings)&.error
+
+      def initialize(servers, reason)
+        super(Broker::Librdkafka::AUTHENTICATION, Broker::Errors.name_of(Broker::Librdkafka::AUTHENTICATION),
+          "no token for Kafka at #{servers}: #{reason}")
+        @reason = reason
       end
     end
 

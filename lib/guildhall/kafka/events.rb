@@ -44,6 +44,11 @@ module Guildhall
                           "has been read yet, or no broker answers",
         "members.changed" => "group, members: how many this process has now, change: 1 or -1, seconds: how far the process is behind",
         "messages.produced" => "topic: nil if they are of several, size, bytes, seconds, sync: what the application's producer has taken",
+        "oauth_token.available" => "servers: the cluster's bootstrap.servers, seconds: config.oauth_token brings tokens again, after so " \
+                                   "long",
+        "oauth_token.unavailable" => "servers: the cluster's bootstrap.servers, error, reason, seconds: for how long, left: seconds for " \
+                                     "which the token in use is valid, 0: clients cannot log in; reminder: false the first time: " \
+                                     "config.oauth_token brings no token; it is called again",
         "offsets.committed" => "group, seconds, error: librdkafka's name of it, or nil: the broker has answered a commit",
         "offsets.none" => "group, topic, partitions, place: :earliest or :latest, messages: how many there are now: the group has " \
                           "committed nothing for these partitions, and begins with all of these messages, or skips them; may_seek: " \

@@ -41,6 +41,7 @@ module Guildhall
         ["lag.age_seconds", :gauge, :seconds, PLACE, "Time since the lag was last known; while no broker answers, the lag keeps its value"],
         ["broker.silence_seconds", :gauge, :seconds, %i[group], "Time since a broker has last answered the group's members here"],
         ["broker.unreachable", :counter, :outages, %i[broker], "Times that a broker could not be reached, or has stopped answering"],
+        ["oauth_token.unavailable", :counter, :outages, %i[servers], "Times that config.oauth_token has begun to bring no token"],
         ["schema_registry.unreachable", :counter, :outages, %i[registry], "Times that a schema registry could not be asked"],
         ["parked.keys", :gauge, :keys, PLACE, "Keys that wait because a message of theirs has failed, with `ordering :key`"],
         ["parked.messages", :gauge, :messages, PLACE, "Messages in memory of parked keys"],

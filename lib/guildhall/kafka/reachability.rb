@@ -69,6 +69,7 @@ module Guildhall
           /refused/ => :transport,
           /resolve/ => :resolve,
           /Unsupported SASL mechanism/i => :unsupported_sasl_mechanism,
+          Broker::Errors::TOKEN_REFUSED => Broker::Errors::TOKEN_ADVICE,
           /SASL|uthentication/ => :sasl_authentication_failed,
           /SSL|TLS|certificate/i => :ssl,
           /security\.protocol|Disconnected/ => "check security.protocol: the broker may expect another one",

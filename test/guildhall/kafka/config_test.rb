@@ -137,28 +137,53 @@ class KafkaConfigTest < GuildhallTest
       "producer: `acks` must be set to `all` when `enable.idempotence` is true")
   end
 
-  # Alone: waterdrop sets a callback for the whole process.
+  OAUTH = {"bootstrap.servers": "localhost:1", "security.protocol": "SASL_SSL", "sasl.mechanism": "OAUTHBEARER"}.freeze
+  private_constant :OAUTH
+
+  # Whatever callback other libraries have set for tokens in this process.
   def test_oauth_without_anybody_who_fetches_tokens_is_an_error
-    out = assert_ruby(<<~'RUBY')
-      require "guildhall/kafka"
-      class Handles < Guildhall::Kafka::Consumer
-        def consume; end
+    config = @application.config
+    config.kafka = OAUTH
+    @application.routes.draw { topic("a") { consumer Handles } }
+    assert_errors("kafka: sasl.mechanism OAUTHBEARER needs tokens: set config.oauth_token to what brings them")
+    error = assert_raises(Guildhall::ConfigurationError) { @application.producer }
+    assert_includes error.message, "set config.oauth_token"
+    config.kafka = {"bootstrap.servers": "localhost:1"}
+    config.producer = OAUTH
+    error = assert_raises(Guildhall::ConfigurationError) { @application.producer }
+    assert_includes error.message, "producer: sasl.mechanism OAUTHBEARER needs tokens"
+    config.oauth_token = -> { {} }
+    assert_equal 1, @application.validate!.size
+    config.producer = {}
+    config.kafka = OAUTH
+    assert_equal 1, @application.validate!.size
+  end
+
+  def test_oauth_token_that_nobody_needs_or_that_is_none
+    config = @application.config
+    config.oauth_token = -> { {} }
+    @application.routes.draw { topic("a") { consumer Handles } }
+    assert_errors("oauth_token is set, and no client asks for tokens")
+    config.kafka = {**OAUTH, "sasl.oauthbearer.method": "oidc"}
+    error = assert_raises(Guildhall::ConfigurationError) { @application.validate! }
+    # Precompiled gems refuse oidc by itself.
+    assert_match(/oidc and oauth_token exclude each other|sasl.oauthbearer.method" not supported/, error.message)
+    config.kafka = {**OAUTH, "enable.sasl.oauthbearer.unsecure.jwt": true}
+    error = assert_raises(Guildhall::ConfigurationError) { @application.validate! }
+    assert_match(/enable.sasl.oauthbearer.unsecure.jwt true and oauth_token exclude each other/, error.message)
+    config.kafka = OAUTH
+    {"eyJMARKED.e30.MARKED" => "must be an object with `call`, not a String", ->(_one, _two) {} => "is called with 1 argument, and takes 2"}
+      .each do |value, problem|
+        config.oauth_token = value
+        error = assert_raises(Guildhall::ConfigurationError) { @application.validate! }
+        assert_includes error.message, "oauth_token #{problem}"
+        refute_includes error.message, "MARKED"
       end
-      config = Guildhall::Kafka.config
-      config.kafka = {"bootstrap.servers": "localhost:1", "security.protocol": "SASL_SSL", "sasl.mechanism": "OAUTHBEARER"}
-      Guildhall::Kafka.routes { topic("a") { consumer Handles } }
-      check = lambda do
-        Guildhall::Kafka.application.validate!
-        puts "good"
-      rescue Guildhall::ConfigurationError => error
-        puts error.message
+    [-> {}, ->(_client) {}, proc {}, proc { |_client| }, Object.new.tap { |one| def one.call = {} }, Object.new.tap { |one| def one.call(_client) = {} }]
+      .each do |value|
+        config.oauth_token = value
+        assert_equal 1, @application.validate!.size
       end
-      check.call
-      Rdkafka::Config.oauthbearer_token_refresh_callback = ->(_client, _config) {}
-      check.call
-    RUBY
-    assert_match(/kafka: sasl.mechanism OAUTHBEARER needs tokens, which nothing here fetches/, out)
-    assert_match(/^good$/, out)
   end
 
   def test_what_may_be_in_flight_is_enough_for_all_runners

@@ -46,11 +46,20 @@ module Guildhall
             end
           end
           Config::LibrdkafkaSettings.validate_together(Producing::Settings.of(@config), :rd_kafka_producer, @problems, "producer")
+          validate_oauth_token(topics)
           Producing::Settings.validate_promise(topics, @config, @problems)
           validate_transactions(topics.select(&:transactional))
           own_id = Producing::Settings.transactional_id(@config)
           validate_transactional(own_id, "producer") if own_id
           Runtime::Backpressure.validate(@config, topics, @problems)
+        end
+
+        def validate_oauth_token(topics)
+          clients = [@config.librdkafka, Producing::Settings.of(@config), *topics.map { |topic| @clients.settings(topic) }]
+          return if @config.oauth_token.nil? || clients.any? { |settings| Tokens.needed?(settings) }
+
+          @problems.add('oauth_token is set, and no client asks for tokens: set kafka "sasl.mechanism": "OAUTHBEARER", and ' \
+                        '"security.protocol": "sasl_ssl"')
         end
 
         # Nothing would say why the group loses its member.

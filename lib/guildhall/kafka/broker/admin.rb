@@ -25,19 +25,24 @@ module Guildhall
 
         # Settings that only a consumer or a producer needs are left out.
         def initialize(settings)
-          @settings = settings
-          @client = Rdkafka::Config.new(Producing::Settings.shared(settings)).admin
+          @settings = Producing::Settings.shared(settings)
+          @client = NativeClient::Configuration.new(@settings).admin
           @native = NativeClient.of(@client)
+          @tokens = Tokens.keeper(@settings)
+          @tokens&.add(self)
         end
 
         def_delegators :@client, :describe_topics, :describe_configs
 
+        # @yieldparam handle [FFI::Pointer] usable until the block ends: closing waits for it
+        def with_handle(&) = @native.with_inner(&)
+
         # Blocks for the brokers' answer: as {Librdkafka.metadata}, of all topics.
-        def metadata(timeout_ms) = @native.with_inner { |handle| Librdkafka.metadata(handle, timeout_ms) }
+        def metadata(timeout_ms) = with_handle { |handle| Librdkafka.metadata(handle, timeout_ms) }
 
         # The id of a broker, the controller where that is one; nil: none answers. Blocks for the answer.
         def broker_id(timeout_ms)
-          id = @native.with_inner { |handle| Librdkafka.rd_kafka_controllerid(handle, timeout_ms) }
+          id = with_handle { |handle| Librdkafka.rd_kafka_controllerid(handle, timeout_ms) }
           id unless id.negative?
         end
 
@@ -74,6 +79,7 @@ module Guildhall
         def close
           return if @client.closed?
 
+          @tokens&.remove(self)
           ObjectSpace.undefine_finalizer(@client)
           polling = @native.instance_variable_get(:@polling_thread)
           return unless polling.nil? || polling.kill.join(CLOSE_SECONDS)

@@ -16,7 +16,7 @@ module Guildhall
           @name = name
           # A group without members keeps how far the topic was replayed, as a committed offset.
           own = {"client.id": config.client_id, "group.id": "#{config.group_id}.replay"}
-          @session = Session.new({**Producing::Settings.shared(config.kafka), **own})
+          @session = Session.new({**Producing::Settings.shared(config.librdkafka), **own})
           @topic = @session.topic(name)
           @problems = []
         rescue StandardError

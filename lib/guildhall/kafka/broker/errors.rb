@@ -110,6 +110,10 @@ module Guildhall
           "this librdkafka or the brokers cannot do this" => :unsupported_feature,
           "set compression.type to one that the brokers know" => :unsupported_compression_type
         }.flat_map { |advice, codes| [*codes].map { |code| [code, advice] } }.to_h.freeze
+        # A broker that refuses a token.
+        TOKEN_REFUSED = /OAUTHBEARER|invalid_token/
+        TOKEN_ADVICE = "check the token that config.oauth_token brings: who issued it, for which audience, until when, and whether the " \
+                       "brokers know its principal"
         # code => what to do where a message cannot be sent to a topic of the routes
         ADVICE_TO_PRODUCE = {
           msg_size_too_large: "raise max.message.bytes of topic %<topic>s", unknown_topic_or_part: "create topic %<topic>s",
@@ -152,8 +156,9 @@ module Guildhall
           # @return [Boolean] whether a new member or a new producer can do it
           def replaced?(code) = %i[member replaced].include?(kind(code))
 
-          # @return [Boolean] whether a topic is missing, or may not be used: says nothing about a message, and passes once it is mended
-          def unusable?(code) = %i[missing right].include?(kind(code))
+          # @return [Boolean] whether a topic is missing, or may not be used, or nothing may be, because the credentials are refused: says
+          #   nothing about a message, and passes once it is mended
+          def unusable?(code) = %i[missing right credentials].include?(kind(code))
 
           # @param to [String, nil] the topic that a message could not be sent to; nil: it is about something else
           # @param joining [Boolean] whether a member has ended with it

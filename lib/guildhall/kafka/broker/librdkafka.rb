@@ -26,6 +26,7 @@ module Guildhall
         QUEUE_FULL = -184
         SSL = -181
         WAIT_COORD = -180
+        AUTHENTICATION = -169
         UNSUPPORTED_FEATURE = -165
         FATAL = -150
         UNKNOWN_TOPIC_OR_PART = 3
@@ -52,6 +53,7 @@ module Guildhall
         attach_function :rd_kafka_set_log_level, %i[pointer int], :void
         attach_function :rd_kafka_conf_properties_show, %i[pointer], :void
         attach_function :rd_kafka_ConfigEntry_source, %i[pointer], :int
+        attach_function :rd_kafka_oauthbearer_set_token, %i[pointer string int64 string pointer size_t pointer size_t], :int, blocking: true
         # The gem's own keeps the GVL while it blocks.
         attach_function :rd_kafka_destroy, %i[pointer], :void, blocking: true
 
@@ -70,6 +72,20 @@ module Guildhall
         # Keeps the library loaded until the process has ended. Ruby unloads it when Ruby ends; threads of a client that could not be
         # closed would run into code that is gone.
         def self.keep = LibC.dlopen(ffi_libraries.first.name, FFI::DynamicLibrary::RTLD_LAZY)
+
+        # Hands a token to a client, which logs in with it from then on. Does not wait for a broker.
+        # @param token [Tokens::Token]
+        # @return [Integer] librdkafka's code: its text would quote the token
+        def self.set_token(handle, token)
+          texts = token.extensions.flatten.map { |text| FFI::MemoryPointer.from_string(text) }
+          list = FFI::MemoryPointer.new(:pointer, [texts.size, 1].max).write_array_of_pointer(texts)
+          unread = FFI::MemoryPointer.new(:char, TEXT_BYTES)
+          rd_kafka_oauthbearer_set_token(handle, token.value, (token.expires_at * 1000).to_i, token.principal, list, texts.size,
+            unread, TEXT_BYTES)
+        end
+
+        TEXT_BYTES = 512
+        private_constant :TEXT_BYTES
 
         # @return [Array<Integer>] of the functions with these names, for C
         # @raise [LibrdkafkaError] when the library lacks one of them

@@ -2,6 +2,7 @@
 
 require "guildhall/clock"
 require_relative "librdkafka"
+require_relative "../tokens"
 
 module Guildhall
   module Kafka
@@ -16,6 +17,19 @@ module Guildhall
         SLICE_MS = 100 # so that a thread that waits can be interrupted
         EVENTS = 16
         private_constant :SLICE_MS, :EVENTS
+
+        # The gem's client configuration, without the callback for tokens that the gem gives each client once any library has set one in
+        # this process: {Tokens} brings ours, and librdkafka would not fetch any itself (`sasl.oauthbearer.method oidc`) beside it.
+        class Configuration < Rdkafka::Config
+          def initialize(settings) = super(Tokens.without(settings))
+
+          private
+
+          # The one hook between the gem's building a configuration and its creating the client.
+          def native_config(opaque = nil)
+            super.tap { |config| Rdkafka::Bindings.rd_kafka_conf_set_oauthbearer_token_refresh_cb(config, nil) }
+          end
+        end
 
         # nil: it is a double.
         def self.of(client) = client.instance_variable_get(:@native_kafka)&.extend(self)

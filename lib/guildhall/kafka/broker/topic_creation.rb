@@ -36,7 +36,7 @@ module Guildhall
         def start
           reported = false
           until run || yield
-            @on_error.call(TimeoutError.new(UNANSWERED), @declared.first.name) unless reported
+            @on_error.call(TokenError.of(@settings) || TimeoutError.new(UNANSWERED), @declared.first.name) unless reported
             reported = true
             sleep(PAUSE_SECONDS)
           end

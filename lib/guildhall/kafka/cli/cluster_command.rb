@@ -43,7 +43,10 @@ module Guildhall
           else
             require "guildhall/kafka"
           end
-          Kafka.config.kafka = {**(replaced? ? {} : Kafka.config.librdkafka), **settings} unless settings.empty?
+          return if settings.empty?
+
+          Kafka.config.kafka = {**(replaced? ? {} : Kafka.config.kafka.transform_keys(&:to_sym)), **settings}
+          Kafka.config.oauth_token = nil unless Tokens.needed?(Kafka.config.librdkafka) # it is the application's cluster that wants tokens
         end
 
         # Whether an application was loaded: there are routes.

@@ -49,13 +49,13 @@ module Guildhall
         def self.validate_together(settings, type, problems, owner)
           config = Rdkafka::Bindings.rd_kafka_conf_new
           error = FFI::MemoryPointer.new(:char, ERROR_BYTES)
-          settings.except(*WITH_EFFECTS).merge(log_level: 0).each do |name, value|
+          Tokens.without(settings).except(*WITH_EFFECTS).merge(log_level: 0).each do |name, value|
             Rdkafka::Bindings.rd_kafka_conf_set(config, name.to_s, value.to_s, error, ERROR_BYTES)
           end
           error.clear
           handle = Rdkafka::Bindings.rd_kafka_new(type, config, error, ERROR_BYTES)
           made = !handle.null?
-          problem = made ? token_problem(settings) : without_secrets(text(error), settings)
+          problem = made ? Tokens.problem(settings) : without_secrets(text(error), settings)
           problems.add("#{owner}: #{problem}") if problem
         ensure
           # A client that was made owns its configuration.
@@ -72,28 +72,9 @@ module Guildhall
           settings.reduce(text) { |left, (name, value)| Secrets.without(left, name, value.to_s) }
         end
 
-        # The gem always sets a callback, so that librdkafka does not notice that nobody brings a token: its clients would wait for one
-        # for ever, and say nothing. A librdkafka that was built without `oidc` refuses it by itself.
-        def self.token_problem(settings)
-          mechanism = settings[:"sasl.mechanism"] || settings[:"sasl.mechanisms"]
-          return unless mechanism.to_s == "OAUTHBEARER" && settings[:"security.protocol"].to_s.match?(/sasl/i)
-          return if settings[:"sasl.oauthbearer.method"].to_s == "oidc" || fetched?
-
-          "sasl.mechanism OAUTHBEARER needs tokens, which nothing here fetches: use #{"sasl.oauthbearer.method oidc, " if oidc?}" \
-            "PLAIN, SCRAM-SHA-256, SCRAM-SHA-512, or a client certificate " \
-            "(security.protocol ssl, ssl.certificate.location and ssl.key.location)"
-        end
-
-        # Waterdrop sets a callback that calls nobody unless the application has added one.
-        def self.fetched?
-          callback = Rdkafka::Config.oauthbearer_token_refresh_callback or return false
-          return true unless callback.class.name.to_s == "Karafka::Core::Instrumentation::CallbacksManager"
-
-          callback.instance_variable_get(:@callbacks).any?
-        end
-
-        def self.oidc? = problem_with("sasl.oauthbearer.method", "oidc").nil?
-        private_class_method :without_secrets, :token_problem, :fetched?, :oidc?
+        # @return [Boolean] whether this librdkafka takes the setting
+        def self.known?(name, value) = problem_with(name, value).nil?
+        private_class_method :without_secrets
 
         # @return [String, nil] why librdkafka cannot be asked about the setting
         def self.unusable(name, value)

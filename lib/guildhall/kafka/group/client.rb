@@ -21,9 +21,9 @@ module Guildhall
         COORDINATOR_PAUSE_SECONDS = 0.2
         private_constant :RESETS, :OFFSETS, :ANSWER_MS, :COORDINATOR_PAUSE_SECONDS
 
-        # The gem's client configuration with callbacks of ours. The gem's own rebalance callback gives a partition up first and reports
+        # The client's configuration with callbacks of ours. The gem's own rebalance callback gives a partition up first and reports
         # afterwards: then the offsets of work in progress can no longer be stored.
-        class Configuration < Rdkafka::Config
+        class Configuration < Broker::NativeClient::Configuration
           ASSIGN = Rdkafka::Bindings::RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS
           private_constant :ASSIGN
 
@@ -46,7 +46,6 @@ module Guildhall
 
           private
 
-          # The one hook between the gem's building a configuration and its creating the client.
           def native_config(opaque = nil)
             config = super
             Rdkafka::Bindings.rd_kafka_conf_set_rebalance_cb(config, @rebalance)
@@ -121,6 +120,8 @@ module Guildhall
           @native = Broker::NativeClient.of(@consumer)
           @commits = Commits.new(self)
           @subscribed = false
+          @tokens = Tokens.keeper(settings)
+          @tokens&.add(self)
         end
 
         # See {Commits}.
@@ -203,6 +204,7 @@ module Guildhall
           limit = Clock.now + timeout
           @commits.close
           left = @native.leave(timeout)
+          @tokens&.remove(self)
           handle = Broker::NativeClient.detach(@consumer)
           left && Broker::NativeClient.destroy(handle, Clock.left(limit, least: 0.5))
         end

@@ -15,8 +15,9 @@ module Guildhall
       class EventLog
         # INFO for all other events.
         LEVELS = {
-          Logger::ERROR => %w[error.occurred broker.unreachable schema_registry.unreachable],
-          Logger::WARN => %w[app.advised broker.reachable schema_registry.reachable offsets.reset partition.stalled partition.abandoned
+          Logger::ERROR => %w[error.occurred broker.unreachable schema_registry.unreachable oauth_token.unavailable],
+          Logger::WARN => %w[app.advised broker.reachable schema_registry.reachable oauth_token.available offsets.reset
+                             partition.stalled partition.abandoned
                              dead_letter_queue.dispatched retry_topic.dispatched consumer.retrying key.limit_reached key.parked
                              signals.ignored swarm.process_restarting swarm.process_stopping],
           Logger::DEBUG => %w[consumer.consumed consumer.skipped consumer.shutdown consumer.revoked dead_letter_queue.blocked
@@ -78,6 +79,13 @@ module Guildhall
           "group #{group}: the classic protocol is used, for the brokers refuse the consumer protocol (#{reason}): " \
             "#{Broker::Errors.advice(reason, joining: true)}"
         end
+
+        def oauth_token_unavailable(servers:, reason:, seconds:, left:, **)
+          what = left.positive? ? "the token in use is valid for #{left.ceil} s more" : "clients cannot log in"
+          "no token for Kafka at #{servers}#{lasting(seconds)}, #{what}: #{reason}"
+        end
+
+        def oauth_token_available(servers:, seconds:, **) = "tokens for Kafka at #{servers} come again, after #{seconds.round} s"
 
         def rebalance_partitions_assigned(group:, partitions:, member: 1, **)
           "#{membership(group, member)}: assigned #{places(partitions)}"

@@ -61,6 +61,10 @@ module Guildhall
           record("broker.unreachable", 1, {broker:}) unless reminder
         end
 
+        def oauth_token_unavailable(servers:, reminder:, **)
+          record("oauth_token.unavailable", 1, {servers:}) unless reminder
+        end
+
         def schema_registry_unreachable(registry:, reminder:, **)
           record("schema_registry.unreachable", 1, {registry:}) unless reminder
         end

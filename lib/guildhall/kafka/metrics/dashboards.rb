@@ -13,7 +13,7 @@ module Guildhall
         ROWS = {
           "Consuming" => %w[consumed dropped rejected], "Lag" => %w[lag stalled partitions in_flight],
           "Failures" => %w[retries retry_topic parked dead_letters errors],
-          "Brokers and schema registries" => %w[broker. schema_registry.], "Group" => %w[members rebalances commit],
+          "Brokers and schema registries" => %w[broker. oauth_token. schema_registry.], "Group" => %w[members rebalances commit],
           "Transactions and schedules" => %w[transaction schedule],
           "Threads and workers" => %w[runners pool gc], "Producing" => %w[produce]
         }.freeze

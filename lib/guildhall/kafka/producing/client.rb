@@ -4,6 +4,7 @@ require "guildhall/clock"
 require "guildhall/error_boundary"
 require_relative "../broker/librdkafka"
 require_relative "../reading"
+require_relative "../tokens"
 
 module Guildhall
   module Kafka
@@ -123,6 +124,8 @@ module Guildhall
           @events = Thread::SizedQueue.new(EVENTS_AT_ONCE)
           @thread = Thread.new { take_reports }
           @thread.name = THREAD_NAME
+          @tokens = Tokens.keeper(settings)
+          @tokens&.add(self)
         end
 
         # Does not wait for a broker: see {Sender#hand_over}.
@@ -180,6 +183,7 @@ module Guildhall
           delivered = flush(deadline - CLOSE_SECONDS, &)
           drop(Clock.now + CLOSE_SECONDS)
           handle = @lock.synchronize { @handle.tap { @handle = nil } } or return true
+          @tokens&.remove(self)
           sleep(SLICE_MS / 10_000.0) until @users.zero?
           end_thread
           @sender.close
@@ -202,7 +206,7 @@ module Guildhall
         def connect(settings)
           config = Rdkafka::Bindings.rd_kafka_conf_new
           error = FFI::MemoryPointer.new(:char, ERROR_BYTES)
-          {**settings, "log.queue": true}.each do |name, value|
+          {**Tokens.without(settings), "log.queue": true}.each do |name, value|
             answer = Rdkafka::Bindings.rd_kafka_conf_set(config, name.to_s, value.to_s, error, ERROR_BYTES)
             raise Rdkafka::Config::ConfigError, error.read_string unless answer == :config_ok
           end

@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "../tokens"
+
 module Guildhall
   module Kafka
     # Sends messages: what is behind {Producer}.
@@ -7,7 +9,8 @@ module Guildhall
       # librdkafka's settings of the application's producers.
       module Settings
         # How the names of the settings begin that any client needs.
-        SHARED = %w[client.id bootstrap.servers metadata.broker.list security. sasl. ssl. enable.ssl. socket. broker.].freeze
+        SHARED = (%w[client.id bootstrap.servers metadata.broker.list security. sasl. enable.sasl. ssl. enable.ssl. socket. broker.] +
+                  [Tokens::SETTING.name]).freeze
         # Unless the application says otherwise.
         DEFAULTS = {
           "request.required.acks": "all",
@@ -50,7 +53,7 @@ module Guildhall
             defaults = {"client.id": config.client_id, **DEFAULTS}
             defaults.merge!(IDEMPOTENCE) unless conflict
             defaults.merge!(VERDICT) unless own.key?(:"transactional.id")
-            Config::Secrets.hide({**shared(config.kafka), **defaults, **own})
+            Config::Secrets.hide({**shared(config.librdkafka), **defaults, **own})
           end
 
           # @return [String, nil] nil: {Producer#transaction} has none

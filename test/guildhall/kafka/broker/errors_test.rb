@@ -50,6 +50,11 @@ class KafkaBrokerErrorsTest < GuildhallTest
     assert([0, -185, :illegal_generation].none? { |code| Errors.nothing?(code) })
   end
 
+  def test_what_may_not_be_used_says_nothing_about_the_message
+    assert(%i[unknown_topic_or_part topic_authorization_failed authentication sasl_authentication_failed].all? { |code| Errors.unusable?(code) })
+    assert(%i[msg_size_too_large transport no_error].none? { |code| Errors.unusable?(code) })
+  end
+
   def test_an_outage_says_nothing_about_the_request
     assert(%i[transport all_brokers_down not_enough_replicas leader_not_available msg_timed_out wait_coord].all? { |code| Errors.outage?(code) })
     assert(%i[purge_queue purge_inflight].all? { |code| Errors.outage?(code) && Errors.purged?(code) })

@@ -51,15 +51,6 @@ class KafkaConfigSecretsTest < GuildhallTest
       "kafka must be a Hash of librdkafka settings, not a String"
   end
 
-  # It cannot be had with this librdkafka, and a client without a token waits for ever and says nothing.
-  def test_a_mechanism_that_needs_tokens_is_refused
-    text = problems do |application|
-      application.config.kafka = {"bootstrap.servers": "127.0.0.1:1", "security.protocol": "sasl_ssl", "sasl.mechanism": "OAUTHBEARER"}
-    end
-    assert_match(/kafka: sasl.mechanism OAUTHBEARER needs tokens, which nothing here fetches.*: use .*SCRAM-SHA-512, or a client certificate/, text)
-    refute_match(/token_refresh_callback/, text)
-  end
-
   class Consumer < Guildhall::Kafka::Consumer
     def consume; end
   end

@@ -112,7 +112,7 @@ class KafkaLoggingEventLogTest < GuildhallTest
 
   def test_only_what_would_be_printed_is_subscribed_to
     names = %w[error info debug].map { |level| Guildhall::Kafka::Logging::EventLog.new(Guildhall::Kafka::Logging.logger(@out, level:)).names }
-    assert_equal ["broker.unreachable", "error.occurred", "schema_registry.unreachable"], names.first.sort
+    assert_equal ["broker.unreachable", "error.occurred", "oauth_token.unavailable", "schema_registry.unreachable"], names.first.sort
     assert_includes names[1], "app.running"
     refute_includes names[1], "consumer.consumed"
     assert_equal Guildhall::Kafka::Events::NAMES, names.last
@@ -180,6 +180,17 @@ class KafkaLoggingEventLogTest < GuildhallTest
                   "WARN  schema registry http://r:8081/x answers again, after 12 s"], lines.map { |line| line.chomp.split(" ", 2).last }
   end
 
+  def test_tokens_that_do_not_come
+    outage = {servers: "b:9092", reason: "config.oauth_token has raised IOError (app.rb:7): down", error: raised, seconds: 0.0, left: 41.2, reminder: false}
+    publish("oauth_token.unavailable", **outage)
+    publish("oauth_token.unavailable", **outage, seconds: 60.2, left: 0, reminder: true)
+    publish("oauth_token.available", servers: "b:9092", seconds: 70.3)
+    why = "config.oauth_token has raised IOError (app.rb:7): down"
+    assert_equal ["ERROR no token for Kafka at b:9092, the token in use is valid for 42 s more: #{why}",
+                  "ERROR no token for Kafka at b:9092 for 60 s now, clients cannot log in: #{why}",
+                  "WARN  tokens for Kafka at b:9092 come again, after 70 s"], lines.map { |line| line.chomp.split(" ", 2).last }
+  end
+
   def test_signals_that_are_ignored
     publish("signals.ignored", signals: %w[INT QUIT])
     assert_includes lines.first, "WARN  SIGINT, SIGQUIT will not stop this process: its parent has left them ignored"
@@ -190,7 +201,7 @@ class KafkaLoggingEventLogTest < GuildhallTest
     fields = {version: "1", groups: [], topics: [], timeout: 1, unfinished: [], group: "g", partitions: [], lost: false,
               topic: "t", partition: 0, offset: 1, attempt: 1, seconds: 1, to: "d", error_class: "E", chosen: "t", others: [],
               error: raised, type: "x", members: 2, change: 1, number: 1, pid: 5, status: "exit 0",
-              reason: "r", place: :latest, messages: 3, message: "m", broker: "b:1", registry: "http://r:1", advice: nil, reminder: false, signals: ["INT"], processes: 2,
+              reason: "r", place: :latest, messages: 3, message: "m", broker: "b:1", registry: "http://r:1", advice: nil, reminder: false, servers: "b:1", left: 5, signals: ["INT"], processes: 2,
               threads: [], task: "t", due: Time.at(0)}
     Guildhall::Kafka::Events::NAMES.each do |name|
       publish(name, level: "debug", **fields)

@@ -217,7 +217,7 @@ class MetricsTest < GuildhallTest
   end
 
   # Events that are no figure, or are part of another one's.
-  WITHOUT = %w[app.advised app.running app.quiet app.resumed app.stopping broker.reachable schema_registry.reachable signals.ignored
+  WITHOUT = %w[app.advised app.running app.quiet app.resumed app.stopping broker.reachable schema_registry.reachable oauth_token.available signals.ignored
                consumer.revoked consumer.shutdown
                dead_letter_queue.blocked filter.waiting forwarding.blocked key.limit_reached key.parked
                key.resumed members.changed offsets.none offsets.reset
@@ -342,6 +342,7 @@ class MetricsTest < GuildhallTest
   def publish_everything(events)
     place = {group: "g", topic: "t", partition: 0} # tags in the order of the list
     events.publish("broker.unreachable", broker: "b:1", reason: "refused", advice: nil, seconds: 0.0, reminder: false)
+    events.publish("oauth_token.unavailable", servers: "b:1", error: nil, reason: "down", seconds: 0.0, left: 5.0, reminder: false)
     events.publish("schema_registry.unreachable", registry: "http://r:1", reason: "503", seconds: 0.0, reminder: false)
     events.publish("consumer.consumed", **place, size: 1, read: 2, dropped: 1, bytes: 9, seconds: 0.1, waited: 0.2, last_offset: 1)
     events.publish("consumer.skipped", **place, read: 2, dropped: 2, bytes: 9)
