@@ -1,25 +1,15 @@
 # frozen_string_literal: true
 
-require "fileutils"
-require "socket"
-require "tmpdir"
+require_relative "broker_process"
 require_relative "certificates"
 
-# A real Apache Kafka broker with TLS, SASL and rights, in a process of its own. It runs where Kafka's libraries lie beside the script that
-# KAFKA_BROKER_CONTROL names.
+# A real Apache Kafka broker with TLS, SASL and rights, in a process of its own.
 class SecuredBroker
   LISTENERS = {plain: "PLAINTEXT", tls: "SSL", expired: "SSL", misnamed: "SSL", mutual: "SSL", sasl: "SASL_PLAINTEXT", sasltls: "SASL_SSL"}.freeze
   USERS = {"alice" => "alice-password", "bob" => "bob-password"}.freeze
-  START_SECONDS = 150 # on a busy machine
-  HEAP = "256m"
 
   # @return [String, nil] why there is none here
-  def self.missing
-    libraries = File.expand_path("../libs", ENV.fetch("KAFKA_BROKER_CONTROL", ""))
-    return "no KAFKA_BROKER_CONTROL with Kafka's libraries beside it" unless ENV.key?("KAFKA_BROKER_CONTROL") && Dir.exist?(libraries)
-
-    "no java" unless system("java", "-version", out: File::NULL, err: File::NULL)
-  end
+  def self.missing = BrokerProcess.missing
 
   # @return [String] a file with the authority's certificate
   attr_reader :authority
@@ -34,12 +24,12 @@ class SecuredBroker
   end
 
   def initialize
-    @folder = Dir.mktmpdir("secured-broker")
+    @folder = BrokerProcess.folder
     @certificates = Certificates.new
     @authority = write("authority.pem", @certificates.authority.to_pem)
-    @ports = [*LISTENERS.keys, :controller].zip(free_ports(LISTENERS.size + 1)).to_h
-    write("server.properties", properties)
-    start
+    @ports = [*LISTENERS.keys, :controller].zip(BrokerProcess.free_ports(LISTENERS.size + 1)).to_h
+    @process = BrokerProcess.new(@folder, properties, @ports[:sasltls])
+    @process.start
   rescue StandardError
     stop
     raise
@@ -61,8 +51,7 @@ class SecuredBroker
   def write(name, text) = File.join(@folder, name).tap { |path| File.write(path, text) }
 
   def stop
-    Process.kill("KILL", @pid) && Process.wait(@pid) if @pid
-    @pid = nil
+    @process&.kill
     FileUtils.rm_rf(@folder)
   end
 
@@ -77,13 +66,6 @@ class SecuredBroker
   end
 
   private
-
-  def free_ports(count)
-    servers = Array.new(count) { TCPServer.new("127.0.0.1", 0) }
-    servers.map { |server| server.addr[1] }
-  ensure
-    servers&.each(&:close)
-  end
 
   def keystore(listener)
     name = listener == :misnamed ? "DNS:elsewhere.example" : "DNS:localhost,IP:127.0.0.1"
@@ -102,7 +84,6 @@ class SecuredBroker
       controller.listener.names=CONTROLLER
       inter.broker.listener.name=PLAIN
       listener.security.protocol.map=#{protocols.join(",")}
-      log.dirs=#{@folder}/data
       offsets.topic.replication.factor=1
       offsets.topic.num.partitions=1
       transaction.state.log.replication.factor=1
@@ -119,39 +100,10 @@ class SecuredBroker
 
   def of_listener(name, protocol)
     prefix = "listener.name.#{name}"
-    users = USERS.map { |user, password| "user_#{user}=\"#{password}\"" }.join(" ")
-    lines = []
-    lines.push("#{prefix}.ssl.keystore.type=PEM", "#{prefix}.ssl.keystore.location=#{keystore(name)}") if protocol.end_with?("SSL")
+    lines = protocol.end_with?("SSL") ? BrokerProcess.keystore(name, keystore(name)) : []
     if name == :mutual
       lines.push("#{prefix}.ssl.client.auth=required", "#{prefix}.ssl.truststore.type=PEM", "#{prefix}.ssl.truststore.location=#{@authority}")
     end
-    return lines unless protocol.start_with?("SASL")
-
-    lines.push("#{prefix}.sasl.enabled.mechanisms=PLAIN",
-      "#{prefix}.plain.sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule required #{users};")
-  end
-
-  def java(*arguments) = ["java", "-Xmx#{HEAP}", "-XX:TieredStopAtLevel=1", "-cp", "#{File.expand_path("../libs", ENV.fetch("KAFKA_BROKER_CONTROL"))}/*", *arguments]
-
-  def start
-    log = File.join(@folder, "broker.log")
-    configuration = File.join(@folder, "server.properties")
-    system(*java("kafka.tools.StorageTool", "format", "-t", "AAAAAAAAAAAAAAAAAAAAAQ", "-c", configuration), out: log, err: log) or
-      raise "the broker's storage could not be formatted: #{File.read(log)}"
-    @pid = spawn(*java("kafka.Kafka", configuration), in: File::NULL, out: log, err: log)
-    limit = Process.clock_gettime(Process::CLOCK_MONOTONIC) + START_SECONDS
-    until answers?
-      raise "the broker has ended: #{File.read(log)[-3_000..]}" if Process.wait(@pid, Process::WNOHANG)
-      raise "the broker does not answer: #{File.read(log)[-3_000..]}" if Process.clock_gettime(Process::CLOCK_MONOTONIC) > limit
-
-      sleep(0.1)
-    end
-  end
-
-  def answers?
-    TCPSocket.open("127.0.0.1", @ports[:sasltls], &:close)
-    true
-  rescue Errno::ECONNREFUSED
-    false
+    protocol.start_with?("SASL") ? lines + BrokerProcess.plain_sasl(name, USERS) : lines
   end
 end
