@@ -64,6 +64,7 @@ class LedgerTest < GuildhallTest
 
   def test_what_nobody_has_sent
     write("s a 0 9", "h a 10 1")
+    @ledger.close
     assert_equal ["1 strange: a@10 (plain)"], @ledger.errors
   end
 

@@ -16,8 +16,6 @@ module Soaking
   # Members and senders on three secured brokers, all of which suffer what they may, and an account of every message. Ends with that account,
   # also at Ctrl-C; a second Ctrl-C gives up at once.
   class Soak
-    SENDERS = 2
-    MEMBERS = 3 # at first
     LOOK_SECONDS = 0.5
     MEASURE_SECONDS = 5
     STILL_SECONDS = 200 # without any progress, after which what waits is given up: longer than a partition that may not be read rests
@@ -32,12 +30,15 @@ module Soaking
     # @param minutes [Numeric]
     # @param rate [Numeric] messages a second
     # @param seed [Integer] of the faults
+    # @param members [Integer] at first
     # @param folder [String] for what it writes
     # @param out [IO]
-    def initialize(minutes: 0, rate: 500, seed: Random.new_seed % 100_000, folder: nil, out: $stdout)
+    def initialize(minutes: 0, rate: 500, seed: Random.new_seed % 100_000, members: 3, senders: 2, folder: nil, out: $stdout)
       @minutes = minutes
       @rate = rate
       @seed = seed
+      @members = members
+      @senders = senders
       @folder = folder || File.join(ROOT, "log", "soak-#{Time.now.strftime("%Y%m%d-%H%M%S")}")
       @out = out
       @name = "soak"
@@ -112,7 +113,7 @@ module Soaking
       @journal = File.join(@folder, "journal")
       @ledger = Ledger.new(@journal)
       @readers = Readers.new(@cluster.servers, @topics, @ledger)
-      sender = {kafka: @cluster.settings("bob"), rate: @rate / SENDERS.to_f}
+      sender = {kafka: @cluster.settings("bob"), rate: @rate / @senders.to_f}
       @workforce = Workforce.new(@folder, member: {kafka: @cluster.settings("alice")}, sender:, run: @name, journal: @journal)
       @faults = Faults.new(@cluster, @workforce, @folder, random: Random.new(@seed), name: @name)
       @measurements = Measurements.new(@folder)
@@ -120,12 +121,12 @@ module Soaking
       @leaks = []
       @began = nil
       @workforce.start(:member, name: Workforce::VETERAN)
-      (MEMBERS - 1).times { @workforce.start(:member) }
-      SENDERS.times { @workforce.start(:sender) }
+      (@members - 1).times { @workforce.start(:member) }
+      @senders.times { @workforce.start(:sender) }
       @watcher = Thread.new { watch }
       @cluster.eventually("messages are handled", STARTED_SECONDS) { @ledger.counts[:handled].positive? && @ledger.counts[:committed].positive? }
       @began = now
-      say("#{SENDERS} senders, #{MEMBERS} members; faults begin (faults.log has them; the members' logs are beside it)")
+      say("#{@senders} senders, #{@members} members; faults begin (faults.log has them; the members' logs are beside it)")
     end
 
     # Reads the journal, notices who has ended, and measures.
