@@ -27,6 +27,7 @@ end
 ORIGINAL = ARGV.dup.freeze
 begin
   paths = parser.parse(ARGV)
+  %i[soak rate].each { |name| raise OptionParser::InvalidArgument, "--#{name} takes a number above 0" if chosen[name]&.<=(0) }
 rescue OptionParser::ParseError => error
   warn("bin/test: #{error.message}", parser)
   exit(2)

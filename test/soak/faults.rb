@@ -26,7 +26,7 @@ module Soaking
       @random = random
       @name = name
       @topics = Plan.topics(name)
-      @log = File.open(File.join(folder, "faults.log"), "a").tap { |log| log.sync = true }
+      @log = File.new(File.join(folder, "faults.log"), "a").tap { |log| log.sync = true }
       @began = now
       @counts = Hash.new(0)
       @stopping = false
@@ -94,10 +94,10 @@ module Soaking
       user, resource, topic, operation = RIGHTS.sample(random:)
       place = [user, resource, topic ? @topics.fetch(topic) : @name, operation]
       fault(:right, place.join(" ")) do
-        @cluster.deny(*place)
+        tried { @cluster.deny(*place) }
         pause(random.rand(2..12))
       ensure
-        healed { @cluster.undeny(*place) }
+        tried { @cluster.undeny(*place) }
       end
     end
 
@@ -167,12 +167,12 @@ module Soaking
       numbers.map { |number| Thread.new { @cluster.resume(number) } }.each(&:join)
     end
 
-    # A right has to come back, whoever leads the cluster meanwhile.
-    def healed
+    # Until a broker has done it: the controllers may just elect a leader.
+    def tried
       tries = 10
       begin
         yield
-      rescue Rdkafka::BaseError
+      rescue *Cluster::UNANSWERED
         raise unless (tries -= 1).positive?
 
         sleep(3)

@@ -100,7 +100,9 @@ module Soaking
 
     # @return [Array<String>] what must not be, with examples
     def errors
-      @lock.synchronize { FAULTS.filter_map { |kind| "#{@counts[kind]} #{kind}: #{@examples[kind].join(", ")}" if @counts[kind].positive? } }
+      @lock.synchronize do
+        FAULTS.select { |kind| @counts[kind].positive? }.map { |kind| "#{@counts[kind]} #{kind}: #{@examples[kind].join(", ")}" }
+      end
     end
 
     # @return [Hash{String=>Integer}] the account, for people

@@ -12,7 +12,8 @@ module Soaking
       "memory" => ["resident memory, MB", {"the member that stays" => "veteran_rss_mb", "others, the most" => "others_rss_mb"}],
       "threads" => ["threads and descriptors", {"threads" => "veteran_threads", "descriptors" => "veteran_descriptors",
                                                 "of others: threads" => "others_threads", "descriptors " => "others_descriptors"}],
-      "latency" => ["from sent to handled, ms", {"half" => "p50_ms", "99 of 100" => "p99_ms"}],
+      "latency_half" => ["from sent to handled, ms: half of the messages", {"half" => "p50_ms"}],
+      "latency" => ["from sent to handled, ms: 99 of 100 messages", {"99 of 100" => "p99_ms"}],
       "waiting" => ["messages that wait", {"waiting" => "waiting"}]
     }.freeze
     POINTS = 60 # of a chart
@@ -22,7 +23,7 @@ module Soaking
     def initialize(folder)
       @folder = folder
       @rows = []
-      @csv = File.open(File.join(folder, "measurements.csv"), "w").tap { |csv| csv.sync = true }
+      @csv = File.new(File.join(folder, "measurements.csv"), "w").tap { |csv| csv.sync = true }
       @csv.puts(COLUMNS.join(","))
     end
 

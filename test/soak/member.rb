@@ -23,10 +23,12 @@ module Soaking
     # @param first [Boolean] false: it comes from a retry topic, where each process would move it on
     def meet(sender, number, first: true)
       raise Poisoned, "bad" if Plan.poison(number)
-      raise Flaky, "the first time" if first && Plan.flaky?(number) && LOCK.synchronize { !SEEN[[sender, number]] && (SEEN[[sender, number]] = true) }
+      raise Flaky, "the first time" if first && Plan.flaky?(number) && first_here?(sender, number)
 
       sleep(Plan::SLOW_SECONDS) if Plan.slow?(number)
     end
+
+    def first_here?(sender, number) = LOCK.synchronize { !SEEN[[sender, number]] && (SEEN[[sender, number]] = true) }
   end
 
   class Noting < Guildhall::Kafka::Consumer
@@ -59,7 +61,7 @@ end
 
 Soaking::Role.end_with_parent
 Soaking::Role.configure do |config|
-  config.kafka = {**Soaking::Role::GIVEN.fetch(:kafka), "auto.offset.reset": "earliest", "session.timeout.ms": 6_000, "heartbeat.interval.ms": 500}
+  config.kafka = {**Soaking::Role::GIVEN.fetch(:kafka), "auto.offset.reset": "earliest", "session.timeout.ms": 10_000, "heartbeat.interval.ms": 1_000}
   config.producer = {"transaction.timeout.ms": 20_000}
   config.group_id = Soaking::Role::GIVEN.fetch(:run)
   config.commit_interval = 1

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "json"
+require "rdkafka"
 require_relative "broker_process"
 require_relative "certificates"
 
@@ -11,6 +12,7 @@ class Cluster
   NUMBERS = [1, 2, 3].freeze
   USERS = {"alice" => "alice-secret-4711", "bob" => "bob-secret-4712"}.freeze
   WAIT_SECONDS = 90
+  RETURN_SECONDS = 300 # of a broker that has much to fetch, on a busy machine
   ANSWER_MS = 5_000
   COORDINATORS = %w[__consumer_offsets __transaction_state].freeze
   # As librdkafka counts them.
@@ -27,7 +29,8 @@ class Cluster
     "controller.quorum.fetch.timeout.ms" => 3_000, "replica.lag.time.max.ms" => 10_000, "num.network.threads" => 2, "num.io.threads" => 4
   }.freeze
   PARTITIONS = 6
-  private_constant :WAIT_SECONDS, :ANSWER_MS, :COORDINATORS, :RESOURCES, :OPERATIONS, :PATTERNS, :PERMISSIONS, :DEFAULTS
+  UNANSWERED = [Rdkafka::BaseError, Rdkafka::AbstractHandle::WaitTimeoutError].freeze # of requests that no broker has done
+  private_constant :WAIT_SECONDS, :RETURN_SECONDS, :ANSWER_MS, :COORDINATORS, :RESOURCES, :OPERATIONS, :PATTERNS, :PERMISSIONS, :DEFAULTS
 
   # @return [String, nil] why there is none here
   def self.missing = BrokerProcess.missing
@@ -91,8 +94,7 @@ class Cluster
     NUMBERS.each do |number|
       term(number)
       resume(number)
-      eventually("broker #{number} is back") { brokers_known == NUMBERS }
-      eventually("all replicas are in sync") { in_sync? }
+      eventually("broker #{number} is back, and all replicas are in sync", RETURN_SECONDS) { brokers_known == NUMBERS && in_sync? }
       yield number if block_given?
     end
   end
@@ -192,7 +194,7 @@ class Cluster
 
   def brokers_known
     admin { |admin| admin.describe_cluster.wait(max_wait_timeout_ms: ANSWER_MS).nodes.map { |node| node[:id] }.sort }
-  rescue Rdkafka::BaseError
+  rescue *UNANSWERED
     nil # none answers now
   end
 
@@ -200,13 +202,13 @@ class Cluster
 
   def describe(*names)
     admin { |admin| admin.describe_topics(names).wait(max_wait_timeout_ms: ANSWER_MS).topics }
-  rescue Rdkafka::BaseError
+  rescue *UNANSWERED
     []
   end
 
   # A new client each time: one that knew brokers that have ended would ask those first.
   def admin
-    admin = Rdkafka::Config.new("bootstrap.servers": servers, "log_level": 0).admin
+    admin = Rdkafka::Config.new("bootstrap.servers": servers, log_level: 0).admin
     yield admin
   ensure
     admin&.close

@@ -20,8 +20,8 @@ module Guildhall
     # {Application#start} makes it; after {Application#stop} nothing of it goes on, and the next start makes another one.
     #
     # Listeners and partitions work with their run, not with the application (which a consumer may ask for). A partition asks it for
-    # {#config}, {#runners}, {#timer}, {#backpressure}, {#contention}, {#left_threads}, {#decoding}, {#consumer_class}, the producers, {#in_background} and
-    # {#quiet?}, and tells it what happens. `Testing::Offline::Runtime` does the same without threads and brokers.
+    # {#config}, {#runners}, {#timer}, {#backpressure}, {#contention}, {#left_threads}, {#decoding}, {#consumer_class}, the producers,
+    # {#in_background} and {#quiet?}, and tells it what happens. `Testing::Offline::Runtime` does the same without threads and brokers.
     class Runtime
       extend Forwardable
 

@@ -21,8 +21,8 @@ module Guildhall
         end
 
         # Runs the block, which makes a consumer.
-        # @return [ThreadGroup, nil] of the threads that were started meanwhile, and of those that they start; nil: the application has fenced
-        #   in its threads
+        # @return [ThreadGroup, nil] of the threads that were started meanwhile, and of those that they start; nil: the application has
+        #   fenced in its threads
         def self.started
           before = Thread.current.group
           return yield && nil if before.enclosed?
