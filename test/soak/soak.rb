@@ -79,7 +79,7 @@ module Soaking
       @workforce&.kill_all
       @readers&.stop
       @cluster&.stop
-      FileUtils.rm_f(@journal) if @journal && clean? # else it says what has become of each message
+      FileUtils.rm_f(@journal) if @leaks && clean? # else it says what has become of each message
     end
 
     # @return [Boolean] after {#perform}
