@@ -23,6 +23,11 @@ class BrokerProcess
 
     def libraries = File.expand_path("../libs", ENV.fetch("KAFKA_BROKER_CONTROL", ""))
 
+    # @return [Array<String>] a command
+    def java(*arguments)
+      ["java", "-Xmx#{HEAP}", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Djava.awt.headless=true", "-cp", "#{libraries}/*", *arguments]
+    end
+
     # A new folder. One that a scenario leaves is found by {OwnBroker.end_in}.
     def folder = Dir.mktmpdir("broker-", ENV.fetch("SCENARIO_FOLDER") { File.writable?("/dev/shm") ? "/dev/shm" : Dir.tmpdir })
 
@@ -33,9 +38,12 @@ class BrokerProcess
     # @param users [Hash{String=>String}] passwords
     # @return [Array<String>] lines of its properties
     def plain_sasl(name, users)
+      ["listener.name.#{name}.sasl.enabled.mechanisms=PLAIN", "listener.name.#{name}.plain.sasl.jaas.config=#{plain_login(users)}"]
+    end
+
+    def plain_login(users)
       known = users.map { |user, password| "user_#{user}=\"#{password}\"" }.join(" ")
-      ["listener.name.#{name}.sasl.enabled.mechanisms=PLAIN",
-       "listener.name.#{name}.plain.sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule required #{known};"]
+      "org.apache.kafka.common.security.plain.PlainLoginModule required #{known};"
     end
 
     # @param file [String] key and chain, as PEM
@@ -57,13 +65,14 @@ class BrokerProcess
   # @param folder [String] of its own
   # @param properties [String] of the broker, without log.dirs
   # @param port [Integer] at which it is known to run
-  def initialize(folder, properties, port)
+  # @param storage [Array<String>] more arguments of the tool that formats its storage
+  def initialize(folder, properties, port, storage: [])
     @folder = folder
     @port = port
     @pid = nil
     @log = File.join(folder, "broker.log")
     File.write(configuration, "#{properties}\nlog.dirs=#{data}\n")
-    format
+    format_storage(storage)
   end
 
   # @return [String] the folder of its storage
@@ -128,12 +137,10 @@ class BrokerProcess
   def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
   def tail = File.exist?(@log) ? File.read(@log)[-3_000..] || File.read(@log) : ""
 
-  def java(*arguments)
-    ["java", "-Xmx#{HEAP}", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Djava.awt.headless=true", "-cp", "#{self.class.libraries}/*", *arguments]
-  end
+  def java(...) = self.class.java(...)
 
-  def format
-    system(*java("kafka.tools.StorageTool", "format", "-t", CLUSTER_ID, "-c", configuration), out: @log, err: @log, close_others: true) or
+  def format_storage(more)
+    system(*java("kafka.tools.StorageTool", "format", "-t", CLUSTER_ID, "-c", configuration, *more), out: @log, err: @log, close_others: true) or
       raise "the broker's storage could not be formatted: #{tail}"
   end
 
