@@ -20,7 +20,7 @@ module Soaking
     MEASURE_SECONDS = 5
     STILL_SECONDS = 200 # without any progress, after which what waits is given up: longer than a partition that may not be read rests
     SETTLE_SECONDS = 5 # for what comes twice
-    STARTED_SECONDS = 90
+    STARTED_SECONDS = 300 # on a busy machine
     ROOT = File.expand_path("../..", __dir__)
 
     # @return [Faults]
@@ -67,6 +67,9 @@ module Soaking
         end
       end
       clean? ? 0 : 1
+    rescue StandardError => error
+      say("the soak could not be made: #{error.full_message(highlight: false)}", "logs: #{@folder}")
+      1
     end
 
     # Starts everything, runs the block, ends everything in order, and tells the account.
