@@ -7,25 +7,35 @@ require "optparse"
 require_relative "support/sanitizers"
 Sanitizers.preload(ARGV) unless ENV.fetch("GUILDHALL_SANITIZE", "").empty?
 root = File.expand_path("..", __dir__)
-chosen = {stress: false, integration: false, name: nil, processes: nil, seed: nil, coverage: false, verbose: false}
+chosen = {stress: false, integration: false, name: nil, processes: nil, seed: nil, coverage: false, verbose: false, soak: nil, rate: nil}
 parser = OptionParser.new do |options|
-  options.banner = "usage: bin/test [PATH…] [-n NAME] [--integration | --stress]"
+  options.banner = "usage: bin/test [PATH…] [-n NAME] [--integration | --stress | --soak MINUTES]"
   options.separator("Without PATH: all tests but stress and cross (bin/rake cross). A PATH is a test file or a folder of them.")
   options.on("-n", "--name NAME", "only tests whose name is NAME or matches /NAME/") { |name| chosen[:name] = name }
   options.on("--integration", "only the integration scenarios (a process each, on a broker)") { chosen[:integration] = true }
   options.on("--stress", "only the stress tests: minutes of it") { chosen[:stress] = true }
+  options.on("--soak MINUTES", Float, "no tests: everything at once on three brokers that fail, with an account (needs KAFKA_BROKER_CONTROL)") do |minutes|
+    chosen[:soak] = minutes
+  end
+  options.on("--rate N", Integer, "of a soak: messages a second (500)") { |rate| chosen[:rate] = rate }
   options.on("--sanitize", "with the extensions built for AddressSanitizer and UndefinedBehaviorSanitizer") { nil }
   options.on("-j", "--processes N", Integer, "at most N test classes at the same time; 1: all in this process") { |count| chosen[:processes] = count }
   options.on("--coverage", "write down which lines of lib each test file runs, for bin/rake tests:table") { chosen[:coverage] = true }
-  options.on("--seed N", Integer, "the order of an earlier run") { |seed| chosen[:seed] = seed }
+  options.on("--seed N", Integer, "the order, or the faults, of an earlier run") { |seed| chosen[:seed] = seed }
   options.on("-v", "--verbose", "name each test as it runs, and show the warnings of other gems") { chosen[:verbose] = true }
 end
 ORIGINAL = ARGV.dup.freeze
 begin
   paths = parser.parse(ARGV)
+  %i[soak rate].each { |name| raise OptionParser::InvalidArgument, "--#{name} takes a number above 0" if chosen[name]&.<=(0) }
 rescue OptionParser::ParseError => error
   warn("bin/test: #{error.message}", parser)
   exit(2)
+end
+if chosen[:soak]
+  $LOAD_PATH.unshift(__dir__)
+  require "soak/soak"
+  exit(Soaking::Soak.new(minutes: chosen[:soak], **chosen.slice(:rate, :seed).compact).run)
 end
 missing = paths.reject { |path| File.exist?(path) }
 if missing.any?

@@ -1,30 +1,23 @@
 # frozen_string_literal: true
 
-require "fileutils"
 require "json"
-require "socket"
-require "tmpdir"
+require_relative "broker_process"
 require_relative "certificates"
 
-# A real Apache Kafka broker with TLS, SASL and rights, in a process of its own. It runs where Kafka's libraries lie beside the script that
-# KAFKA_BROKER_CONTROL names.
+# A real Apache Kafka broker with TLS, SASL and rights, in a process of its own.
 class SecuredBroker
   LISTENERS = {plain: "PLAINTEXT", tls: "SSL", expired: "SSL", misnamed: "SSL", mutual: "SSL", sasl: "SASL_PLAINTEXT", sasltls: "SASL_SSL",
-               oauth: "SASL_SSL"}.freeze
+               scram: "SASL_SSL", reauth: "SASL_SSL", oauth: "SASL_SSL"}.freeze
+  SCRAM = %w[SCRAM-SHA-256 SCRAM-SHA-512].freeze
+  MECHANISMS = Hash.new(%w[PLAIN].freeze).merge(scram: SCRAM, reauth: SCRAM, oauth: %w[OAUTHBEARER]).freeze
+  REAUTH_SECONDS = {reauth: 3, oauth: 4}.freeze # after which a client of the listener has to authenticate again
   # Tokens are checked like any others, but for their signature, which they have none of.
   UNSECURED = "org.apache.kafka.common.security.oauthbearer.internals.unsecured.OAuthBearerUnsecuredValidatorCallbackHandler"
-  SESSION_MS = 4_000 # for which a connection of :oauth may be used without another token
+  OAUTH_LOGIN = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required unsecuredLoginStringClaim_sub=\"broker\";"
   USERS = {"alice" => "alice-password", "bob" => "bob-password"}.freeze
-  START_SECONDS = 150 # on a busy machine
-  HEAP = "256m"
 
   # @return [String, nil] why there is none here
-  def self.missing
-    libraries = File.expand_path("../libs", ENV.fetch("KAFKA_BROKER_CONTROL", ""))
-    return "no KAFKA_BROKER_CONTROL with Kafka's libraries beside it" unless ENV.key?("KAFKA_BROKER_CONTROL") && Dir.exist?(libraries)
-
-    "no java" unless system("java", "-version", out: File::NULL, err: File::NULL)
-  end
+  def self.missing = BrokerProcess.missing
 
   # @return [String] a file with the authority's certificate
   attr_reader :authority
@@ -39,12 +32,13 @@ class SecuredBroker
   end
 
   def initialize
-    @folder = Dir.mktmpdir("secured-broker")
+    @folder = BrokerProcess.folder
     @certificates = Certificates.new
     @authority = write("authority.pem", @certificates.authority.to_pem)
-    @ports = [*LISTENERS.keys, :controller].zip(free_ports(LISTENERS.size + 1)).to_h
-    write("server.properties", properties)
-    start
+    @ports = [*LISTENERS.keys, :controller].zip(BrokerProcess.free_ports(LISTENERS.size + 1)).to_h
+    scram = USERS.flat_map { |user, password| SCRAM.flat_map { |mechanism| ["-S", "#{mechanism}=[name=#{user},password=#{password}]"] } }
+    @process = BrokerProcess.new(@folder, properties, @ports[:sasltls], storage: scram)
+    @process.start
   rescue StandardError
     stop
     raise
@@ -62,23 +56,46 @@ class SecuredBroker
   end
 
   # @return [Hash{Symbol=>Object}] librdkafka's settings
-  def settings(listener, user: nil, password: USERS[user])
+  def settings(listener, user: nil, password: USERS[user], mechanism: MECHANISMS[listener].last)
     protocol = LISTENERS.fetch(listener)
-    if listener == :oauth
-      return {**settings(:tls), "bootstrap.servers": address(listener), "security.protocol": "sasl_ssl", "sasl.mechanism": "OAUTHBEARER"}
-    end
-
+    login = {"sasl.username": user, "sasl.password": password} unless listener == :oauth
     {"bootstrap.servers": address(listener), "security.protocol": protocol.downcase,
      **({"ssl.ca.location": @authority} if protocol.end_with?("SSL")),
-     **({"sasl.mechanism": "PLAIN", "sasl.username": user, "sasl.password": password} if protocol.start_with?("SASL"))}
+     **({"sasl.mechanism": mechanism, **login} if protocol.start_with?("SASL"))}
+  end
+
+  # @return [Hash{String=>String}] the environment of an application at Heroku: addresses, and certificates and key as text
+  def heroku(name, **)
+    certificate, key = @certificates.issue(name, **)
+    {"KAFKA_URL" => "kafka+ssl://#{address(:mutual)}", "KAFKA_TRUSTED_CERT" => @certificates.authority.to_pem,
+     "KAFKA_CLIENT_CERT" => certificate.to_pem, "KAFKA_CLIENT_CERT_KEY" => key.private_to_pem}
+  end
+
+  # Of a user with SCRAM. Takes some seconds.
+  def change_password(user, password, mechanism: SCRAM.last)
+    tool("kafka.admin.ConfigCommand", "--alter", "--entity-type", "users", "--entity-name", user, "--add-config", "#{mechanism}=[password=#{password}]")
+  end
+
+  # Runs one of Kafka's own commands, as the user who may do everything.
+  # @param name [String] of its class
+  def tool(name, *arguments)
+    log = File.join(@folder, "tool.log")
+    system(*BrokerProcess.java(name, "--bootstrap-server", address(:plain), *arguments), out: log, err: log) or raise "#{name}: #{File.read(log)}"
+  end
+
+  # Kills it, and lets it come back on its data.
+  # @yield while it is down
+  def restart
+    @process.kill
+    yield if block_given?
+    @process.start
   end
 
   # @return [String] a file in the broker's own folder
   def write(name, text) = File.join(@folder, name).tap { |path| File.write(path, text) }
 
   def stop
-    Process.kill("KILL", @pid) && Process.wait(@pid) if @pid
-    @pid = nil
+    @process&.kill
     FileUtils.rm_rf(@folder)
   end
 
@@ -87,19 +104,12 @@ class SecuredBroker
   def foreign_authority = write("foreign.pem", Certificates.new.authority.to_pem)
 
   # @return [Array(String, String)] files with a client's certificate and its key
-  def client_certificate(name)
-    certificate, key = @certificates.issue(name)
+  def client_certificate(name, **)
+    certificate, key = @certificates.issue(name, **)
     [write("#{name}.crt", certificate.to_pem), write("#{name}.key", key.private_to_pem)]
   end
 
   private
-
-  def free_ports(count)
-    servers = Array.new(count) { TCPServer.new("127.0.0.1", 0) }
-    servers.map { |server| server.addr[1] }
-  ensure
-    servers&.each(&:close)
-  end
 
   def keystore(listener)
     name = listener == :misnamed ? "DNS:elsewhere.example" : "DNS:localhost,IP:127.0.0.1"
@@ -118,7 +128,6 @@ class SecuredBroker
       controller.listener.names=CONTROLLER
       inter.broker.listener.name=PLAIN
       listener.security.protocol.map=#{protocols.join(",")}
-      log.dirs=#{@folder}/data
       offsets.topic.replication.factor=1
       offsets.topic.num.partitions=1
       transaction.state.log.replication.factor=1
@@ -135,47 +144,21 @@ class SecuredBroker
 
   def of_listener(name, protocol)
     prefix = "listener.name.#{name}"
-    users = USERS.map { |user, password| "user_#{user}=\"#{password}\"" }.join(" ")
-    lines = []
-    lines.push("#{prefix}.ssl.keystore.type=PEM", "#{prefix}.ssl.keystore.location=#{keystore(name)}") if protocol.end_with?("SSL")
+    lines = protocol.end_with?("SSL") ? BrokerProcess.keystore(name, keystore(name)) : []
     if name == :mutual
       lines.push("#{prefix}.ssl.client.auth=required", "#{prefix}.ssl.truststore.type=PEM", "#{prefix}.ssl.truststore.location=#{@authority}")
     end
-    return lines + oauth(prefix) if name == :oauth
-    return lines unless protocol.start_with?("SASL")
-
-    lines.push("#{prefix}.sasl.enabled.mechanisms=PLAIN",
-      "#{prefix}.plain.sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule required #{users};")
+    protocol.start_with?("SASL") ? lines + sasl(name, prefix) : lines
   end
 
-  def oauth(prefix)
-    ["#{prefix}.sasl.enabled.mechanisms=OAUTHBEARER", "#{prefix}.oauthbearer.connections.max.reauth.ms=#{SESSION_MS}",
-     "#{prefix}.oauthbearer.sasl.server.callback.handler.class=#{UNSECURED}",
-     "#{prefix}.oauthbearer.sasl.jaas.config=org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required " \
-     "unsecuredLoginStringClaim_sub=\"broker\";"]
-  end
-
-  def java(*arguments) = ["java", "-Xmx#{HEAP}", "-XX:TieredStopAtLevel=1", "-cp", "#{File.expand_path("../libs", ENV.fetch("KAFKA_BROKER_CONTROL"))}/*", *arguments]
-
-  def start
-    log = File.join(@folder, "broker.log")
-    configuration = File.join(@folder, "server.properties")
-    system(*java("kafka.tools.StorageTool", "format", "-t", "AAAAAAAAAAAAAAAAAAAAAQ", "-c", configuration), out: log, err: log) or
-      raise "the broker's storage could not be formatted: #{File.read(log)}"
-    @pid = spawn(*java("kafka.Kafka", configuration), in: File::NULL, out: log, err: log)
-    limit = Process.clock_gettime(Process::CLOCK_MONOTONIC) + START_SECONDS
-    until answers?
-      raise "the broker has ended: #{File.read(log)[-3_000..]}" if Process.wait(@pid, Process::WNOHANG)
-      raise "the broker does not answer: #{File.read(log)[-3_000..]}" if Process.clock_gettime(Process::CLOCK_MONOTONIC) > limit
-
-      sleep(0.1)
+  def sasl(name, prefix)
+    logins = {"PLAIN" => BrokerProcess.plain_login(USERS), "OAUTHBEARER" => OAUTH_LOGIN}
+    logins.default = "org.apache.kafka.common.security.scram.ScramLoginModule required;"
+    of_mechanisms = MECHANISMS[name].flat_map do |mechanism|
+      own = "#{prefix}.#{mechanism.downcase}"
+      ["#{own}.sasl.jaas.config=#{logins[mechanism]}", *("#{own}.connections.max.reauth.ms=#{REAUTH_SECONDS[name] * 1_000}" if REAUTH_SECONDS.key?(name)),
+       *("#{own}.sasl.server.callback.handler.class=#{UNSECURED}" if name == :oauth)]
     end
-  end
-
-  def answers?
-    TCPSocket.open("127.0.0.1", @ports[:sasltls], &:close)
-    true
-  rescue Errno::ECONNREFUSED
-    false
+    ["#{prefix}.sasl.enabled.mechanisms=#{MECHANISMS[name].join(",")}", *of_mechanisms]
   end
 end

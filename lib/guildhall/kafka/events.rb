@@ -23,6 +23,9 @@ module Guildhall
         "consumer.revoked" => "group, topic, partition",
         "consumer.skipped" => "group, topic, partition, read, dropped, bytes: the deserializer dropped every message of a batch",
         "consumer.shutdown" => "group, topic, partition",
+        "consumer.threads_left" => "group, topic, partition, consumer: its class, site: file and line, threads, consumers: threads that " \
+                                   "so many consumers have started there while they were made (`initialized`) live on 10 seconds after " \
+                                   "their `revoked` was called; published once for each site",
         "dead_letter_queue.blocked" => "group, topic, partition, offset, to, reason, since, attempt, seconds: a message cannot be sent " \
                                        "to the dead letter topic, or to a retry topic; seconds until it is sent again, nil " \
                                        "while the brokers may still take it",

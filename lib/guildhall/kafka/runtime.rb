@@ -9,6 +9,7 @@ require_relative "reachability"
 require_relative "decoding"
 require_relative "runtime/backpressure"
 require_relative "runtime/contention"
+require_relative "runtime/left_threads"
 require_relative "runtime/runners"
 require_relative "runtime/timer"
 require_relative "runtime/watchdog"
@@ -19,8 +20,8 @@ module Guildhall
     # {Application#start} makes it; after {Application#stop} nothing of it goes on, and the next start makes another one.
     #
     # Listeners and partitions work with their run, not with the application (which a consumer may ask for). A partition asks it for
-    # {#config}, {#runners}, {#timer}, {#backpressure}, {#contention}, {#decoding}, {#consumer_class}, the producers, {#in_background} and
-    # {#quiet?}, and tells it what happens. `Testing::Offline::Runtime` does the same without threads and brokers.
+    # {#config}, {#runners}, {#timer}, {#backpressure}, {#contention}, {#left_threads}, {#decoding}, {#consumer_class}, the producers,
+    # {#in_background} and {#quiet?}, and tells it what happens. `Testing::Offline::Runtime` does the same without threads and brokers.
     class Runtime
       extend Forwardable
 
@@ -31,7 +32,7 @@ module Guildhall
       CHECK_AFTER_SECONDS = 2 # after the start, until topics that messages are sent on to are looked at
       private_constant :TICK_SECONDS, :LAG_SECONDS, :CHECK_AFTER_SECONDS
 
-      attr_reader :application, :members, :runners, :timer, :backpressure, :contention, :registries
+      attr_reader :application, :members, :runners, :timer, :backpressure, :contention, :registries, :left_threads
       # @return [FatalError, nil] why a group is not consumed any more, although it was not stopped; other groups continue
       attr_reader :failure
       # @return [Array<String>] partitions ("orders/0") whose work was not finished within the time of {#stop}
@@ -55,6 +56,7 @@ module Guildhall
         @overlaps = Set.new
         @backpressure = Backpressure.new(config, topics, max_messages: max_messages_in_flight) { listeners.each(&:wake) }
         @contention = Contention.new
+        @left_threads = LeftThreads.new
         @watchdog = Watchdog.new(self, stall_timeout:)
         @registries = Reachability::Registries.new(topics) { |name, **payload| publish(name, **payload) }
         @quiet = @stopping = false

@@ -4,7 +4,8 @@
 # stress: 1,000 rebalances
 #
 # Proves that what an assignment costs is given back when it ends: after many rebalances there are no more consumer
-# instances, threads, Ractors and file descriptors than before; each instance learns that its partition was revoked.
+# instances, threads, Ractors and file descriptors than before, and no more memory than a few rounds need; each instance learns that its
+# partition was revoked. And that threads which a consumer starts in `initialized` and never ends are told, with their place.
 require_relative "../support/scenario"
 require "guildhall/leak_check"
 
@@ -51,6 +52,10 @@ Scenario.run do
     eventually_complete
     visitor(name, kafka) { eventually("some went away") { application.partitions.size < partitions } }
   end
+  resident = lambda do
+    GC.start
+    Guildhall::LeakCheck.snapshot.memory / 1_000_000
+  end
   threads = -> { Guildhall::LeakCheck.snapshot.threads }
   counted = lambda do
     eventually("all assigned", &all_here)
@@ -61,7 +66,13 @@ Scenario.run do
   end
   3.times(&round)
   before = counted.call
-  rounds.times(&round)
+  memory = nil
+  rounds.times do |index|
+    round.call
+    memory = resident.call if index == rounds / 5 # by then all is loaded, and the heap has its size
+  end
+  grown = resident.call - memory
+  check(grown < 30, "#{memory} MB after a fifth of the rounds, #{grown} MB more at the end")
   after = nil
   # What is being closed (the visitor's connections, say) is given back a little later.
   eventually("no more threads, Ractors and files than before: #{before}") do
@@ -72,6 +83,23 @@ Scenario.run do
   %i[instances partitions].each { |kind| check(after[kind] <= (4 * partitions) + 8, "#{kind}: #{before[kind]} before, #{after[kind]} after") }
   stop
   equal(born.size, gone.size, "goodbyes")
+
+  told = Thread::Queue.new
+  release = Thread::Queue.new
+  leaking = Class.new(consumer) do
+    define_method(:initialized) do
+      super()
+      Thread.new { release.pop }
+    end
+  end
+  restart(librdkafka: kafka, pool:, commit_interval: 0.1) { topic(name) { consumer leaking } }
+  Guildhall::Kafka.instrumentation.subscribe("consumer.threads_left") { |event| told << event.payload }
+  application = Guildhall::Kafka.application
+  round.call
+  payload = told.pop(timeout: Scenario::LIMIT) || flunk("nobody says that threads are left behind")
+  check(payload[:site].start_with?("#{__FILE__}:") && payload[:threads] > 1, payload.inspect)
+  release.close
+  stop
   pool.shutdown(timeout: 10)
-  notes << "#{(rounds + 3) * 2} rebalances" << "#{born.size} instances" << after.inspect
+  notes << "#{(rounds + 3) * 2} rebalances" << "#{born.size} instances" << after.inspect << "#{memory} MB, #{grown} MB more at the end"
 end

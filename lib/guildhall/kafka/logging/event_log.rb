@@ -18,8 +18,8 @@ module Guildhall
           Logger::ERROR => %w[error.occurred broker.unreachable schema_registry.unreachable oauth_token.unavailable],
           Logger::WARN => %w[app.advised broker.reachable schema_registry.reachable oauth_token.available offsets.reset
                              partition.stalled partition.abandoned
-                             dead_letter_queue.dispatched retry_topic.dispatched consumer.retrying key.limit_reached key.parked
-                             signals.ignored swarm.process_restarting swarm.process_stopping],
+                             dead_letter_queue.dispatched retry_topic.dispatched consumer.retrying consumer.threads_left
+                             key.limit_reached key.parked signals.ignored swarm.process_restarting swarm.process_stopping],
           Logger::DEBUG => %w[consumer.consumed consumer.skipped consumer.shutdown consumer.revoked dead_letter_queue.blocked
                               forwarding.blocked filter.rejected filter.waiting lag.measured messages.produced offsets.committed
                               statistics.emitted swarm.forked transaction.committed transaction.aborted]
@@ -134,6 +134,11 @@ module Guildhall
         def consumer_retrying(topic:, partition:, attempt:, seconds:, offset: nil, **)
           ["retrying #{topic}/#{partition}", *(" from offset #{offset}" if offset), " in #{seconds.round(1)} s",
            *(", after attempt #{attempt}" if attempt.positive?)].join
+        end
+
+        def consumer_threads_left(topic:, consumer:, site:, threads:, consumers:, **)
+          "#{threads} threads that #{consumers} consumers (#{consumer}, topic #{topic}) have started at #{site} live on although their " \
+            "partitions went away: end what `initialized` starts in `revoked` and `shutdown`, or start it once for the process"
         end
 
         def dead_letter_queue_dispatched(topic:, partition:, offset:, to:, error_class:, **)

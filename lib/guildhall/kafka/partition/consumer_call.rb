@@ -24,6 +24,9 @@ module Guildhall
         def_delegators :@partition, :topic, :name, :number, :pause, :resume, :paused?, :seek, :revoked?, :stopping?,
           :synchronize, :collapsed?, :statistics
 
+        # @return [ThreadGroup, nil] see {Runtime::LeftThreads.started}
+        attr_reader :threads
+
         # @param shared [Boolean] whether it gets a share of each batch beside others
         # @raise what the consumer's `initialized` raises
         def initialize(partition, shared: false)
@@ -31,7 +34,7 @@ module Guildhall
           @progress = partition.progress
           @shared = shared
           @middleware = partition.runtime.config.middleware
-          @consumer = @messages = @attempt = @transaction = nil
+          @consumer = @threads = @messages = @attempt = @transaction = nil
           @only_marks = @marked = false
           @sent = Hash.new(0) # how often this call has sent each message to a topic
           with_consumer(:initialized, &:itself)
@@ -152,10 +155,13 @@ module Guildhall
           before = @consumer
           @consumer = nil
           before&.shutdown
-          @consumer = klass.new.tap do |consumer|
-            consumer.call = self
-            consumer.initialized
+          @threads = Runtime::LeftThreads.started do
+            @consumer = klass.new.tap do |consumer|
+              consumer.call = self
+              consumer.initialized
+            end
           end
+          @consumer
         end
 
         # @return [Boolean] see {Result}

@@ -33,7 +33,10 @@ module Guildhall
         # The partition is given up.
         # @param reason [Symbol] :revoked or :shutdown
         def leave(reason)
-          [*of_batches, *@calls[:key_retries]].each { |call| contain(reason) { call.dispatch(reason) } }
+          [*of_batches, *@calls[:key_retries]].each do |call|
+            contain(reason) { call.dispatch(reason) }
+            @partition.runtime.left_threads.consumer_gone(call.threads, @partition) if reason == :revoked
+          end
           @partition.reports.publish("consumer.#{reason}")
         end
 

@@ -272,7 +272,7 @@ module Guildhall
 
         # Stands for a {Kafka::Runtime} of one partition, without threads and brokers; keeps the errors that are reported.
         class Runtime
-          attr_reader :config, :application, :producer, :backpressure, :runners, :timer, :contention, :errors
+          attr_reader :config, :application, :producer, :backpressure, :runners, :timer, :contention, :left_threads, :errors
 
           # @param application [#instrumentation, #consumer_class] whose subscribers see what happens
           def initialize(topic, application, config:, timer: Timer.new, steps: [])
@@ -286,6 +286,7 @@ module Guildhall
             @timer = timer
             @errors = []
             @contention = Kafka::Runtime::Contention.new
+            @left_threads = Kafka::Runtime::LeftThreads.new
           end
 
           def decoding(_topic) = @decoding

@@ -202,7 +202,7 @@ class KafkaLoggingEventLogTest < GuildhallTest
               topic: "t", partition: 0, offset: 1, attempt: 1, seconds: 1, to: "d", error_class: "E", chosen: "t", others: [],
               error: raised, type: "x", members: 2, change: 1, number: 1, pid: 5, status: "exit 0",
               reason: "r", place: :latest, messages: 3, message: "m", broker: "b:1", registry: "http://r:1", advice: nil, reminder: false, servers: "b:1", left: 5, signals: ["INT"], processes: 2,
-              threads: [], task: "t", due: Time.at(0)}
+              threads: [], consumer: "C", site: "c.rb:1", consumers: 2, task: "t", due: Time.at(0)}
     Guildhall::Kafka::Events::NAMES.each do |name|
       publish(name, level: "debug", **fields)
     rescue ArgumentError => error

@@ -218,7 +218,7 @@ class MetricsTest < GuildhallTest
 
   # Events that are no figure, or are part of another one's.
   WITHOUT = %w[app.advised app.running app.quiet app.resumed app.stopping broker.reachable schema_registry.reachable oauth_token.available signals.ignored
-               consumer.revoked consumer.shutdown
+               consumer.revoked consumer.shutdown consumer.threads_left
                dead_letter_queue.blocked filter.waiting forwarding.blocked key.limit_reached key.parked
                key.resumed members.changed offsets.none offsets.reset
                partition.abandoned partition.paused partition.resumed protocol.refused routes.overlapping statistics.emitted swarm.forked swarm.process_ended
