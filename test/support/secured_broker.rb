@@ -8,7 +8,11 @@ require_relative "certificates"
 # A real Apache Kafka broker with TLS, SASL and rights, in a process of its own. It runs where Kafka's libraries lie beside the script that
 # KAFKA_BROKER_CONTROL names.
 class SecuredBroker
-  LISTENERS = {plain: "PLAINTEXT", tls: "SSL", expired: "SSL", misnamed: "SSL", mutual: "SSL", sasl: "SASL_PLAINTEXT", sasltls: "SASL_SSL"}.freeze
+  LISTENERS = {plain: "PLAINTEXT", tls: "SSL", expired: "SSL", misnamed: "SSL", mutual: "SSL", sasl: "SASL_PLAINTEXT", sasltls: "SASL_SSL",
+               scram: "SASL_SSL", reauth: "SASL_SSL"}.freeze
+  SCRAM = %w[SCRAM-SHA-256 SCRAM-SHA-512].freeze
+  MECHANISMS = Hash.new(%w[PLAIN].freeze).merge(scram: SCRAM, reauth: SCRAM).freeze
+  REAUTH_SECONDS = 3 # after which a client of the listener of that name has to authenticate again
   USERS = {"alice" => "alice-password", "bob" => "bob-password"}.freeze
   START_SECONDS = 150 # on a busy machine
   HEAP = "256m"
@@ -50,19 +54,45 @@ class SecuredBroker
   def address(listener, host: "127.0.0.1") = "#{host}:#{@ports.fetch(listener)}"
 
   # @return [Hash{Symbol=>Object}] librdkafka's settings
-  def settings(listener, user: nil, password: USERS[user])
+  def settings(listener, user: nil, password: USERS[user], mechanism: MECHANISMS[listener].last)
     protocol = LISTENERS.fetch(listener)
     {"bootstrap.servers": address(listener), "security.protocol": protocol.downcase,
      **({"ssl.ca.location": @authority} if protocol.end_with?("SSL")),
-     **({"sasl.mechanism": "PLAIN", "sasl.username": user, "sasl.password": password} if protocol.start_with?("SASL"))}
+     **({"sasl.mechanism": mechanism, "sasl.username": user, "sasl.password": password} if protocol.start_with?("SASL"))}
+  end
+
+  # @return [Hash{String=>String}] the environment of an application at Heroku: addresses, and certificates and key as text
+  def heroku(name, **)
+    certificate, key = @certificates.issue(name, **)
+    {"KAFKA_URL" => "kafka+ssl://#{address(:mutual)}", "KAFKA_TRUSTED_CERT" => @certificates.authority.to_pem,
+     "KAFKA_CLIENT_CERT" => certificate.to_pem, "KAFKA_CLIENT_CERT_KEY" => key.private_to_pem}
+  end
+
+  # Of a user with SCRAM. Takes some seconds.
+  def change_password(user, password, mechanism: SCRAM.last)
+    tool("kafka.admin.ConfigCommand", "--alter", "--entity-type", "users", "--entity-name", user, "--add-config", "#{mechanism}=[password=#{password}]")
+  end
+
+  # Runs one of Kafka's own commands, as the user who may do everything.
+  # @param name [String] of its class
+  def tool(name, *arguments)
+    log = File.join(@folder, "tool.log")
+    system(*java(name, "--bootstrap-server", address(:plain), *arguments), out: log, err: log) or raise "#{name}: #{File.read(log)}"
+  end
+
+  # Kills it, and lets it come back on its data.
+  # @yield while it is down
+  def restart
+    end_process
+    yield if block_given?
+    launch
   end
 
   # @return [String] a file in the broker's own folder
   def write(name, text) = File.join(@folder, name).tap { |path| File.write(path, text) }
 
   def stop
-    Process.kill("KILL", @pid) && Process.wait(@pid) if @pid
-    @pid = nil
+    end_process
     FileUtils.rm_rf(@folder)
   end
 
@@ -71,8 +101,8 @@ class SecuredBroker
   def foreign_authority = write("foreign.pem", Certificates.new.authority.to_pem)
 
   # @return [Array(String, String)] files with a client's certificate and its key
-  def client_certificate(name)
-    certificate, key = @certificates.issue(name)
+  def client_certificate(name, **)
+    certificate, key = @certificates.issue(name, **)
     [write("#{name}.crt", certificate.to_pem), write("#{name}.key", key.private_to_pem)]
   end
 
@@ -127,17 +157,34 @@ class SecuredBroker
     end
     return lines unless protocol.start_with?("SASL")
 
-    lines.push("#{prefix}.sasl.enabled.mechanisms=PLAIN",
-      "#{prefix}.plain.sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule required #{users};")
+    lines << "#{prefix}.sasl.enabled.mechanisms=#{MECHANISMS[name].join(",")}"
+    MECHANISMS[name].each do |mechanism|
+      login = mechanism == "PLAIN" ? "plain.PlainLoginModule required #{users};" : "scram.ScramLoginModule required;"
+      lines << "#{prefix}.#{mechanism.downcase}.sasl.jaas.config=org.apache.kafka.common.security.#{login}"
+      lines << "#{prefix}.#{mechanism.downcase}.connections.max.reauth.ms=#{REAUTH_SECONDS * 1_000}" if name == :reauth
+    end
+    lines
   end
 
   def java(*arguments) = ["java", "-Xmx#{HEAP}", "-XX:TieredStopAtLevel=1", "-cp", "#{File.expand_path("../libs", ENV.fetch("KAFKA_BROKER_CONTROL"))}/*", *arguments]
 
   def start
     log = File.join(@folder, "broker.log")
-    configuration = File.join(@folder, "server.properties")
-    system(*java("kafka.tools.StorageTool", "format", "-t", "AAAAAAAAAAAAAAAAAAAAAQ", "-c", configuration), out: log, err: log) or
+    scram = USERS.flat_map { |user, password| SCRAM.flat_map { |mechanism| ["-S", "#{mechanism}=[name=#{user},password=#{password}]"] } }
+    system(*java("kafka.tools.StorageTool", "format", "-t", "AAAAAAAAAAAAAAAAAAAAAQ", "-c", configuration, *scram), out: log, err: log) or
       raise "the broker's storage could not be formatted: #{File.read(log)}"
+    launch
+  end
+
+  def configuration = File.join(@folder, "server.properties")
+
+  def end_process
+    Process.kill("KILL", @pid) && Process.wait(@pid) if @pid
+    @pid = nil
+  end
+
+  def launch
+    log = File.join(@folder, "broker.log")
     @pid = spawn(*java("kafka.Kafka", configuration), in: File::NULL, out: log, err: log)
     limit = Process.clock_gettime(Process::CLOCK_MONOTONIC) + START_SECONDS
     until answers?

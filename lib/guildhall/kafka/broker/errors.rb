@@ -70,7 +70,8 @@ module Guildhall
           "grant the user CREATE on the cluster, or on the topics that are to be created (kafka-acls.sh); brokers before 2.8 need " \
           "IDEMPOTENT_WRITE on the cluster as well" => :cluster_authorization_failed,
           "grant the user DESCRIBE on the delegation token (kafka-acls.sh)" => :delegation_token_authorization_failed,
-          "check sasl.mechanism, and sasl.username with sasl.password (or the token)" =>
+          "check sasl.mechanism, and sasl.username with sasl.password (or the token); they are read at the start: if the password was " \
+          "changed, restart this process with the new one" =>
             %i[authentication sasl_authentication_failed illegal_sasl_state],
           "set sasl.mechanism to one that the brokers offer (sasl.enabled.mechanisms)" => :unsupported_sasl_mechanism,
           "the brokers have no authorizer or tokens: remove the setting that needs them" => :security_disabled,
@@ -104,14 +105,21 @@ module Guildhall
           "this librdkafka or the brokers cannot do this" => :unsupported_feature,
           "set compression.type to one that the brokers know" => :unsupported_compression_type
         }.flat_map { |advice, codes| [*codes].map { |code| [code, advice] } }.to_h.freeze
-        # code => what to do where a message cannot be sent to a topic of the routes
-        ADVICE_TO_PRODUCE = {
-          msg_size_too_large: "raise max.message.bytes of topic %<topic>s", unknown_topic_or_part: "create topic %<topic>s",
-          record_list_too_large: "raise max.message.bytes of topic %<topic>s", unknown_topic: "create topic %<topic>s",
-          topic_authorization_failed: "grant WRITE and DESCRIBE on topic %<topic>s",
-          cluster_authorization_failed: "grant IDEMPOTENT_WRITE on the cluster"
+        # What was tried with a topic, or another resource, of a known name => code => what to do.
+        ADVICE_TO = {
+          produce: {
+            msg_size_too_large: "raise max.message.bytes of topic %s", unknown_topic_or_part: "create topic %s",
+            record_list_too_large: "raise max.message.bytes of topic %s", unknown_topic: "create topic %s",
+            topic_authorization_failed: "grant WRITE and DESCRIBE on topic %s",
+            cluster_authorization_failed: "grant IDEMPOTENT_WRITE on the cluster"
+          },
+          consume: {topic_authorization_failed: "grant READ on topic %s"},
+          join: {group_authorization_failed: "grant READ on group %s"},
+          create: {topic_authorization_failed: "grant CREATE on topic %s, or on the cluster",
+                   cluster_authorization_failed: "grant CREATE on topic %s, or on the cluster"},
+          transact: {transactional_id_authorization_failed: "grant WRITE and DESCRIBE on transactional id %s"}
         }.freeze
-        private_constant :KINDS, :COMMIT_SETTLED, :OUTAGES, :ADVICE_TO_PRODUCE
+        private_constant :KINDS, :COMMIT_SETTLED, :OUTAGES, :ADVICE_TO
 
         class << self
           # @return [Symbol, nil] a key of {CODES}; nil: any other
@@ -140,16 +148,17 @@ module Guildhall
           # @return [Boolean] whether a topic is missing, or may not be used: says nothing about a message, and passes once it is mended
           def unusable?(code) = %i[missing right].include?(kind(code))
 
-          # @param to [String, nil] the topic that a message could not be sent to; nil: it is about something else
+          # @param tried [Hash{Symbol=>String, nil}] a key of {ADVICE_TO}, and the name of what it was tried with
           # @return [String, nil] what to do about it, in one line; nil: nothing is known
-          def advice(code, to: nil)
+          def advice(code, **tried)
             symbol = symbol(code)
-            (to && ADVICE_TO_PRODUCE[symbol]&.then { |advice| format(advice, topic: to) }) || ADVICE[symbol]
+            found = tried.compact.filter_map { |what, name| ADVICE_TO.fetch(what)[symbol]&.sub("%s", name) }
+            found.first || ADVICE[symbol]
           end
 
           # @param text [String, nil] what librdkafka or the broker says
           # @return [String] text and advice, in one line
-          def explain(code, text) = [*text, *advice(code)].join("; ")
+          def explain(code, text, **) = [*text, *advice(code, **)].join("; ")
 
           # @return [String] librdkafka's name, such as "_TRANSPORT"
           def name_of(number) = Rdkafka::Bindings.rd_kafka_err2name(number)

@@ -236,7 +236,7 @@ module Guildhall
           raise FatalError.of(@client) if (@failed = error.fatal?)
 
           partitions.each { |partition| partition.missing = true if partition.name == error.topic } if error.unknown_topic?
-          found = KafkaError.from(error)
+          found = KafkaError.from(error, @group)
           partition_of(error.topic, error.partition)&.denied = found if error.denied?
           place = {topic: error.topic, partition: (error.partition if error.topic && !error.partition.negative?)}.compact
           @runtime.error(found, "librdkafka", group: @group, **place)

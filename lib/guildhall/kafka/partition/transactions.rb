@@ -84,6 +84,7 @@ module Guildhall
 
         private
 
+        def id = "#{@partition.topic.group}/#{@partition}"
         def not_ours = TransactionError.new("#{@partition} is no longer assigned to this process")
 
         def producer
@@ -91,7 +92,7 @@ module Guildhall
             raise not_ours if @closed
             next @producer if @producer
 
-            made = @runtime.transactional_producer("#{@partition.topic.group}/#{@partition}")
+            made = @runtime.transactional_producer(id)
             @producer = made.open { @closed }
           rescue StandardError
             made&.close
@@ -190,9 +191,12 @@ module Guildhall
           end
           return error unless passing?(error)
 
-          targets = producer&.targets.to_a
-          advice = Broker::Errors.advice(error.code, to: (targets.join(", ") if targets.any?))
-          TransactionError.new([error.message, *advice, *time_advice(producer, began)].join("; "))
+          targets = producer.targets.join(", ") if producer&.targets&.any?
+          advice = Broker::Errors.advice(error.code, transact: id, join: @partition.topic.group, produce: targets)
+          # librdkafka's further lines repeat the first one here.
+          lines = error.message.lines(chomp: true)
+          text = error.code == :transactional_id_authorization_failed ? lines.first : lines.join(": ")
+          TransactionError.new([text, *advice, *time_advice(producer, began)].join("; "))
         end
 
         def passing?(error)

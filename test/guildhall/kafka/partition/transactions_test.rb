@@ -203,7 +203,7 @@ class KafkaTransactionsTest < GuildhallTest
   def test_a_dropped_message_has_not_failed_but_its_transaction_has
     %i[produce offset].each do |call|
       first, kafka = fails_once(call, error(DENIED, abortable: true, broker_message: "no partition was added"))
-      assert_equal [[[Guildhall::Kafka::TransactionError, "no - Broker: Topic authorization failed (topic_authorization_failed)\nno partition was added; " \
+      assert_equal [[[Guildhall::Kafka::TransactionError, "no - Broker: Topic authorization failed (topic_authorization_failed): no partition was added; " \
                                                           "grant WRITE and DESCRIBE on topic copies"]], [0], []], outcome(kafka)
       assert_equal 2, first.calls.count(:begin), "the producer was not kept"
     end
