@@ -236,7 +236,7 @@ class KafkaTransactionsTest < GuildhallTest
     kafka = kafka(Producer.new({open: error(53, fatal: true)}), Producer.new({open: error(53, fatal: true)}), Producer.new, &COPY)
     kafka.deliver(0...1).work
     assert_equal [Guildhall::Kafka::TransactionError] * 2, kafka.errors.map(&:class)
-    kafka.errors.each { |error| assert_match(/grant the user WRITE and DESCRIBE on the transactional id/, error.message) }
+    kafka.errors.each { |error| assert_match(%r{grant WRITE and DESCRIBE on transactional id group/t/0\z}, error.message) }
   end
 
   def test_an_error_of_the_applications_own_stays_what_it_is
