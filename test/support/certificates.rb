@@ -15,10 +15,11 @@ class Certificates
   end
 
   # @param expired [Boolean]
+  # @param seconds [Numeric] for which it is valid from now on
   # @return [Array(OpenSSL::X509::Certificate, OpenSSL::PKey)]
-  def issue(name, expired: false, **extensions)
+  def issue(name, expired: false, seconds: expired ? -DAY : DAY, **extensions)
     key = new_key
-    [certificate(name, key, @authority, extensions.transform_keys(&:to_s), expired:), key]
+    [certificate(name, key, @authority, extensions.transform_keys(&:to_s), seconds:), key]
   end
 
   # @return [String] key and chain, in one file of PEM, as Kafka's brokers read it
@@ -31,7 +32,7 @@ class Certificates
 
   def new_key = OpenSSL::PKey::EC.generate("prime256v1")
 
-  def certificate(name, key, issuer, extensions, expired: false)
+  def certificate(name, key, issuer, extensions, seconds: DAY)
     made = OpenSSL::X509::Certificate.new
     made.version = 2
     made.serial = rand(2**60)
@@ -39,7 +40,7 @@ class Certificates
     made.issuer = (issuer || made).subject
     made.public_key = key
     made.not_before = Time.now - (2 * DAY)
-    made.not_after = Time.now + (expired ? -DAY : DAY)
+    made.not_after = Time.now + seconds
     factory = OpenSSL::X509::ExtensionFactory.new(issuer || made, made)
     extensions.each { |extension, value| made.add_extension(factory.create_extension(extension, value, extension == "basicConstraints")) }
     made.sign(@key, "SHA256")

@@ -91,15 +91,38 @@ module Guildhall
         end
       end
 
-      # `guildhall routes`: prints groups, topics and consumers.
+      # `guildhall routes`: prints groups, topics and consumers, or the rights that they need.
       class Routes < ApplicationCommand
+        ACLS_NOTES = <<~TEXT
+          --acls prints commands for a shell, one for each topic, group and transactional id. They name admin.properties, a file
+          with the settings of a user who may grant rights. Nothing is granted by this command, and no broker is asked.
+        TEXT
+        # kafka-acls.sh's options for a resource
+        ACL_OPTIONS = {topic: "--topic", group: "--group", transactional_id: "--transactional-id"}.freeze
+        UNKNOWN_TOPICS = "Not known from routes: topics that your code produces to and no route names (WRITE on each). Brokers before " \
+                         "2.8 also want IDEMPOTENT_WRITE on the cluster of whoever produces."
+        private_constant :ACL_OPTIONS, :UNKNOWN_TOPICS
+
         def self.summary = "Check the application's settings and routes; print its consumer groups, topics and consumers"
 
         private
 
         def define_options(options)
           super
-          options.on("--json", "a line of JSON for each topic or pattern")
+          options.on("--json", "a line of JSON for each topic or pattern; with --acls, for each grant")
+          options.on("--acls", "the rights at the brokers that these routes need, as commands of kafka-acls.sh")
+          options.on("--principal TYPE:NAME", "whom --acls grants them to (default: User: and the settings' sasl.username)")
+          options.separator("\n#{ACLS_NOTES}")
+        end
+
+        def call(arguments)
+          principal = @options[:principal]
+          raise Guildhall::ArgumentError, "--principal is for --acls only #{see_help}" if principal && !@options[:acls]
+          unless principal.nil? || principal.match?(/\A\w+:./)
+            raise Guildhall::ArgumentError, "--principal takes TYPE:NAME, as User:#{principal[/[^:]+/] || "shop"}, not #{principal.inspect}"
+          end
+
+          super
         end
 
         # Whatever the server would refuse is an error here; what it would only warn of is a warning.
@@ -107,6 +130,7 @@ module Guildhall
           decodings = Kafka.application.check!
           Kafka.application.advice.each { |message| @err.puts("guildhall: warning: #{message}") }
           topics = Kafka.routes.latest_topics
+          return acls(topics) if @options[:acls]
           return @out.puts(Kafka.routes.table(topics, decodings)) unless @options[:json]
 
           topics.each do |topic|
@@ -115,6 +139,43 @@ module Guildhall
           end
           nil
         end
+
+        def acls(topics)
+          require_relative "routing/rights"
+          application = Kafka.application
+          grants = Routing::Rights.new(topics, application.config, principal: @options[:principal]) do |topic|
+            application.client_settings(topic)
+          end.grants
+          return grants.each { |grant| print_json(data(grant)) } && nil if @options[:json]
+
+          grants.group_by(&:stage).each do |stage, some|
+            @out.puts("# #{Routing::Rights::STAGES.fetch(stage)}:", some.map { |grant| command(grant) }, "")
+          end
+          @out.puts("# #{UNKNOWN_TOPICS}")
+        end
+
+        def data(grant)
+          {"bootstrap_servers" => grant.servers, "principal" => grant.principal, "resource" => grant.resource.to_s,
+           "name" => (grant.name if grant.pattern), "pattern" => grant.pattern&.to_s,
+           "regexp" => (grant.name.inspect unless grant.pattern), "operations" => grant.operations, "features" => grant.features,
+           "needed" => grant.stage.to_s}
+        end
+
+        def command(grant)
+          unless grant.pattern
+            return "# no command can say #{grant.name.inspect}: grant #{grant.operations.join(", ")} on the topics that match (or on " \
+                   "all: --topic '*')"
+          end
+
+          resource = ACL_OPTIONS.key?(grant.resource) ? [ACL_OPTIONS.fetch(grant.resource), grant.name] : ["--cluster"]
+          arguments = ["--bootstrap-server", grant.servers, "--command-config", "admin.properties", "--add", "--allow-principal",
+                       grant.principal, *grant.operations.flat_map { |operation| ["--operation", operation] }, *resource,
+                       *(["--resource-pattern-type", "prefixed"] if grant.pattern == :prefixed)]
+          "kafka-acls.sh #{arguments.map { |argument| quoted(argument) }.join(" ")}"
+        end
+
+        # Readable, other than Shellwords.
+        def quoted(argument) = argument.match?(%r{\A[\w@%+=:,./-]+\z}) ? argument : "'#{argument.gsub("'", "'\\\\''")}'"
       end
 
       # `guildhall schedule`: recurring tasks.

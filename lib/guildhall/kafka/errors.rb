@@ -156,16 +156,19 @@ module Guildhall
       # @return [String] librdkafka's name, such as "_ALL_BROKERS_DOWN"
       attr_reader :code_name
 
-      def self.from(read)
+      # @param group [String, nil] whose member has read it
+      def self.from(read, group = nil)
         place = "#{read.topic}/#{read.partition}: " if read.topic && !read.message.include?(read.topic)
-        new(read.code, read.name, Broker::Errors.explain(read.name, "#{place}#{read.message}"))
+        new(read.code, read.name, Broker::Errors.explain(read.name, "#{place}#{read.message}", join: group, consume: read.topic))
       end
 
       # @param text [String, nil] what was asked for, and what the answer was; nil: as librdkafka describes the code
       # @return [KafkaError] of the class that says whether a right is missing
-      def self.of(code, text = nil)
+      # @param tried [Hash{Symbol=>String}] as for {Broker::Errors.advice}
+      def self.of(code, text = nil, **tried)
         klass = Broker::Errors.kind(code) == :right ? AuthorizationError : KafkaError
-        klass.new(code, Broker::Errors.name_of(code), Broker::Errors.explain(code, text || Rdkafka::Bindings.rd_kafka_err2str(code)))
+        text ||= Rdkafka::Bindings.rd_kafka_err2str(code)
+        klass.new(code, Broker::Errors.name_of(code), Broker::Errors.explain(code, text, **tried))
       end
 
       def initialize(code, code_name, text)
@@ -245,16 +248,16 @@ module Guildhall
     class FatalError < KafkaError
       MAX_TEXT_BYTES = 512
 
-      def self.of(client)
+      def self.of(client, group)
         text = FFI::MemoryPointer.new(:char, MAX_TEXT_BYTES)
         code = client.with_handle { |handle| Broker::Librdkafka.rd_kafka_fatal_error(handle, text, MAX_TEXT_BYTES) }
-        joining(code, text.read_string)
+        joining(code, text.read_string, group)
       end
 
       # @return [FatalError] of a member
-      def self.joining(code, text)
+      def self.joining(code, text, group)
         name = Broker::Errors.name_of(code)
-        new(code, name, Broker::Errors.explain(name, text, joining: true))
+        new(code, name, Broker::Errors.explain(name, text, join: group))
       end
     end
   end

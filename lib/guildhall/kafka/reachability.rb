@@ -66,6 +66,8 @@ module Guildhall
           /#{JUST_CONNECTED}/o => "check security.protocol: the broker seems to expect SASL (sasl_plaintext, sasl_ssl)",
           /alert (?:bad certificate|certificate required|unknown ca|handshake failure)/i =>
             "the broker wants a client certificate that it trusts: set ssl.certificate.location and ssl.key.location",
+          /alert (?:certificate (?:expired|revoked|unknown)|unsupported certificate)/i =>
+            "the broker refuses the client certificate: renew it (ssl.certificate.location, ssl.key.location), and restart this process",
           /refused/ => :transport,
           /resolve/ => :resolve,
           /Unsupported SASL mechanism/i => :unsupported_sasl_mechanism,
@@ -77,7 +79,8 @@ module Guildhall
           /\A#{UNANSWERED}/o => "check whether the broker's process is suspended, and the network between"
         }.freeze
         # A handshake can say more about these reasons.
-        DOUBTFUL = /certificate verify|SSL handshake|ApiVersion|Disconnected(?!.*just after connecting)|verify that security\.protocol/
+        DOUBTFUL = /certificate\ verify|SSL\ handshake|alert\ certificate|ApiVersion|Disconnected(?!.*just\ after\ connecting)|
+                    verify\ that\ security\.protocol/x
         MAX_OUTAGES = 500
         Outage = Struct.new(:since, :latest, :latest_of_one, :reminders)
         private_constant(*constants(false))

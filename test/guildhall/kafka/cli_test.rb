@@ -35,6 +35,30 @@ class KafkaCLITest < GuildhallTest
       out.lines.map { |line| ::JSON.parse(line).values_at("group", "topic", "pattern", "consumer") }
   end
 
+  def test_rights_are_printed_as_commands
+    out, err, status = guildhall("routes", "--acls", "--principal", "User:o'brian,CN=shop")
+    assert_equal ["", 0], [err, status]
+    assert_includes out, "\nkafka-acls.sh --bootstrap-server 127.0.0.1:1 --command-config admin.properties --add --allow-principal " \
+                         "'User:o'\\''brian,CN=shop' --operation READ --topic x- --resource-pattern-type prefixed\n"
+    assert out.lines(chomp: true).all? { |line| line.empty? || line.start_with?("#", "kafka-acls.sh ") }
+  end
+
+  def test_rights_as_json
+    out, = guildhall("routes", "--acls", "--json", "--principal", "User:shop")
+    assert_equal [["User:shop", "topic", "orders", "literal", ["READ"], "run"], ["User:shop", "topic", "x-", "prefixed", ["READ"], "run"],
+                  ["User:shop", "group", "guildhall", "literal", ["READ"], "run"], ["User:shop", "group", "others", "literal", ["READ"], "run"]],
+      out.lines.map { |line| ::JSON.parse(line).values_at("principal", "resource", "name", "pattern", "operations", "needed") }
+  end
+
+  def test_rights_need_somebody_to_have_them
+    {%w[--acls] => /Name the principal, as --principal User:shop/, %w[--acls --principal shop] => /takes TYPE:NAME, as User:shop, not "shop"/,
+     %w[--principal User:shop] => /--principal is for --acls only/}.each do |options, message|
+      out, err, status = guildhall("routes", *options)
+      assert_equal ["", 2], [out, status]
+      assert_match message, err
+    end
+  end
+
   def test_wrong_routes_are_errors
     out, err, status = guildhall("routes", application: "#{APPLICATION}\nGuildhall::Kafka.config.concurency = 3")
     assert_equal ["", 78], [out, status]

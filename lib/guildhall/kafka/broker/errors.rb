@@ -71,7 +71,8 @@ module Guildhall
           "grant the user CREATE on the cluster, or on the topics that are to be created (kafka-acls.sh); brokers before 2.8 need " \
           "IDEMPOTENT_WRITE on the cluster as well" => :cluster_authorization_failed,
           "grant the user DESCRIBE on the delegation token (kafka-acls.sh)" => :delegation_token_authorization_failed,
-          "check sasl.mechanism, and sasl.username with sasl.password (or the token)" =>
+          "check sasl.mechanism, and sasl.username with sasl.password (or the token); they are read at the start: if the password was " \
+          "changed, restart this process with the new one" =>
             %i[authentication sasl_authentication_failed illegal_sasl_state],
           "set sasl.mechanism to one that the brokers offer (sasl.enabled.mechanisms)" => :unsupported_sasl_mechanism,
           "the brokers have no authorizer or tokens: remove the setting that needs them" => :security_disabled,
@@ -114,23 +115,32 @@ module Guildhall
         TOKEN_REFUSED = /OAUTHBEARER|invalid_token/
         TOKEN_ADVICE = "check the token that config.oauth_token brings: who issued it, for which audience, until when, and whether the " \
                        "brokers know its principal"
-        # code => what to do where a message cannot be sent to a topic of the routes
-        ADVICE_TO_PRODUCE = {
-          msg_size_too_large: "raise max.message.bytes of topic %<topic>s", unknown_topic_or_part: "create topic %<topic>s",
-          record_list_too_large: "raise max.message.bytes of topic %<topic>s", unknown_topic: "create topic %<topic>s",
-          topic_authorization_failed: "grant WRITE and DESCRIBE on topic %<topic>s",
-          cluster_authorization_failed: "grant IDEMPOTENT_WRITE on the cluster"
+        # What was tried with a topic, or another resource, of a known name => code => what to do.
+        ADVICE_TO = {
+          produce: {
+            msg_size_too_large: "raise max.message.bytes of topic %s", unknown_topic_or_part: "create topic %s",
+            record_list_too_large: "raise max.message.bytes of topic %s", unknown_topic: "create topic %s",
+            topic_authorization_failed: "grant WRITE and DESCRIBE on topic %s",
+            cluster_authorization_failed: "grant IDEMPOTENT_WRITE on the cluster"
+          },
+          consume: {topic_authorization_failed: "grant READ on topic %s"},
+          join: {
+            group_authorization_failed: "grant READ on group %s",
+            # Of the consumer protocol alone.
+            **{
+              "Kafka offers it from 4.0 on, where the brokers' group.coordinator.rebalance.protocols has \"consumer\" and the cluster's " \
+              "feature group.version is 1; without it set config.group_protocol to :classic" => %i[unsupported_version unsupported_feature],
+              "the group has members with the classic protocol that none of the consumer protocol can work with: those with the " \
+              "strategy cooperative-sticky, and any where the brokers' group.consumer.migration.policy is not bidirectional: stop all " \
+              "members, then start these" => %i[group_id_not_found],
+              "set group.remote.assignor to one of the brokers' group.consumer.assignors" => %i[unsupported_assignor]
+            }.flat_map { |advice, codes| codes.map { |code| [code, advice] } }.to_h
+          },
+          create: {topic_authorization_failed: "grant CREATE on topic %s, or on the cluster",
+                   cluster_authorization_failed: "grant CREATE on topic %s, or on the cluster"},
+          transact: {transactional_id_authorization_failed: "grant WRITE and DESCRIBE on transactional id %s"}
         }.freeze
-        # code => what to do where a member cannot join its group: of the consumer protocol alone
-        ADVICE_TO_JOIN = {
-          "Kafka offers it from 4.0 on, where the brokers' group.coordinator.rebalance.protocols has \"consumer\" and the cluster's " \
-          "feature group.version is 1; without it set config.group_protocol to :classic" => %i[unsupported_version unsupported_feature],
-          "the group has members with the classic protocol that none of the consumer protocol can work with: those with the " \
-          "strategy cooperative-sticky, and any where the brokers' group.consumer.migration.policy is not bidirectional: stop all " \
-          "members, then start these" => :group_id_not_found,
-          "set group.remote.assignor to one of the brokers' group.consumer.assignors" => :unsupported_assignor
-        }.flat_map { |advice, codes| [*codes].map { |code| [code, advice] } }.to_h.freeze
-        private_constant :ADVICE_TO_JOIN, :KINDS, :COMMIT_SETTLED, :OUTAGES, :ADVICE_TO_PRODUCE
+        private_constant :KINDS, :COMMIT_SETTLED, :OUTAGES, :ADVICE_TO
 
         class << self
           # @return [Symbol, nil] a key of {CODES}; nil: any other
@@ -160,13 +170,12 @@ module Guildhall
           #   nothing about a message, and passes once it is mended
           def unusable?(code) = %i[missing right credentials].include?(kind(code))
 
-          # @param to [String, nil] the topic that a message could not be sent to; nil: it is about something else
-          # @param joining [Boolean] whether a member has ended with it
+          # @param tried [Hash{Symbol=>String, nil}] a key of {ADVICE_TO}, and the name of what it was tried with
           # @return [String, nil] what to do about it, in one line; nil: nothing is known
-          def advice(code, to: nil, joining: false)
+          def advice(code, **tried)
             symbol = symbol(code)
-            (to && ADVICE_TO_PRODUCE[symbol]&.then { |advice| format(advice, topic: to) }) ||
-              (ADVICE_TO_JOIN[symbol] if joining) || ADVICE[symbol]
+            found = tried.compact.filter_map { |what, name| ADVICE_TO.fetch(what)[symbol]&.sub("%s", name) }
+            found.first || ADVICE[symbol]
           end
 
           # @param text [String, nil] what librdkafka or the broker says

@@ -105,7 +105,7 @@ module Guildhall
         end
 
         def refused(name, code, text)
-          @on_error.call(KafkaError.of(code, "topic #{name} was not created: #{text.split.join(" ")}"), name)
+          @on_error.call(KafkaError.of(code, "topic #{name} was not created: #{text.split.join(" ").chomp(".")}", create: name), name)
           false
         end
       end

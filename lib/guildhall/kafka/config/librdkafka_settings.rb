@@ -28,6 +28,12 @@ module Guildhall
           "socket.keepalive.enable": true
         }.freeze
 
+        ADDRESSES = %i[bootstrap.servers metadata.broker.list].freeze
+        ADDRESS = %r{\A(?:(?:plaintext|ssl|sasl_plaintext|sasl_ssl)://)?[^@/]*/?\z}i # as librdkafka reads them
+        NO_URL = "takes HOST:PORT, with commas: remove schemes (kafka+ssl://) and users from the addresses, and set security.protocol, " \
+                 "sasl.username and sasl.password"
+        private_constant :ADDRESSES, :ADDRESS, :NO_URL
+
         # For `config.kafka` and the like. The message has only the class of another value, which may hold a password.
         RULE = OptionRules.rule("a Hash of librdkafka settings") do |value|
           value.is_a?(Hash) || "must be a Hash of librdkafka settings, not #{Secrets.kind(value)}"
@@ -80,9 +86,15 @@ module Guildhall
         def self.unusable(name, value)
           text = Settings::Rules::TEXT
           return "the name of a setting must be #{text.expected}, not #{name.to_s.inspect}" if text.problem(name.to_s)
-          return "#{name} takes one String, with commas, not #{Secrets.shown(name, value)}" if value.is_a?(Enumerable)
+          return "#{name} takes one String, with commas, not #{shown(name, value)}" if value.is_a?(Enumerable)
+          return "#{name} must be #{text.expected}, not #{shown(name, value)}" if text.problem(value.to_s)
 
-          "#{name} must be #{text.expected}, not #{Secrets.shown(name, value)}" if text.problem(value.to_s)
+          "#{name} #{NO_URL}" if ADDRESSES.include?(name.to_sym) && value.to_s.split(",").any? { |address| !address.strip.match?(ADDRESS) }
+        end
+
+        # A name that librdkafka does not know may be that of a secret, with a slip in it.
+        def self.shown(name, value)
+          Broker::Librdkafka.property_names.include?(name.to_s) ? Secrets.shown(name, value) : Secrets.kind(value)
         end
 
         # @return [String, nil] why librdkafka refuses the setting
@@ -99,7 +111,7 @@ module Guildhall
         end
 
         def self.text(error) = Printable.utf8(error.read_string).scrub.strip
-        private_class_method :unusable, :problem_with, :text
+        private_class_method :unusable, :shown, :problem_with, :text
       end
 
       # Secret values of librdkafka's settings: no message, no `inspect` and no log has them.

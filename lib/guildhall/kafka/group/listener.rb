@@ -174,7 +174,7 @@ module Guildhall
           return unless settings[:"group.protocol"] == Protocols::CONSUMER
 
           @failed = true
-          raise FatalError.joining(Broker::Librdkafka::UNSUPPORTED_FEATURE, "the brokers do not know the consumer protocol")
+          raise FatalError.joining(Broker::Librdkafka::UNSUPPORTED_FEATURE, "the brokers do not know the consumer protocol", @group)
         end
 
         # The consumer protocol was refused, and the next client is to use the classic one.
@@ -252,10 +252,10 @@ module Guildhall
 
         def report(error)
           return partition_of(error.topic, error.partition)&.notify(:eofed) if error.end_of_partition?
-          raise FatalError.of(@client) if (@failed = error.fatal?)
+          raise FatalError.of(@client, @group) if (@failed = error.fatal?)
 
           partitions.each { |partition| partition.missing = true if partition.name == error.topic } if error.unknown_topic?
-          found = KafkaError.from(error)
+          found = KafkaError.from(error, @group)
           partition_of(error.topic, error.partition)&.denied = found if error.denied?
           raise found if @runtime.ask_again?(@topics.first, found)
 

@@ -77,7 +77,7 @@ module Guildhall
 
         def protocol_refused(group:, reason:, **)
           "group #{group}: the classic protocol is used, for the brokers refuse the consumer protocol (#{reason}): " \
-            "#{Broker::Errors.advice(reason, joining: true)}"
+            "#{Broker::Errors.advice(reason, join: group)}"
         end
 
         def oauth_token_unavailable(servers:, reason:, seconds:, left:, **)

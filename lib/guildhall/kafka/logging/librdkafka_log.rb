@@ -43,7 +43,8 @@ module Guildhall
           ErrorBoundary.run(->(error) { warn("guildhall: logging failed: #{error.class}: #{error.message}") }) do
             text = (message || (block_given? ? yield : progname)).to_s.delete_prefix("rdkafka: ")
             match = BROKER.match(text)
-            next if @unreachable && match && unreachable(match)
+            # With `debug: "security"` there are lines about each step of SASL, which fail no more than others.
+            next if @unreachable && match && severity != DEBUG && unreachable(match)
 
             severity = JOINING.match?(text) || (match && match[:reason].match?(DETAIL)) ? DEBUG : severity || UNKNOWN
             line = @target.level <= severity && @lock.synchronize { repeated(text) }

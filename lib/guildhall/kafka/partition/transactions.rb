@@ -78,6 +78,7 @@ module Guildhall
 
         private
 
+        def id = "#{@partition.topic.group}/#{@partition}"
         def not_ours = TransactionError.new("#{@partition} is no longer assigned to this process")
 
         def producer
@@ -85,7 +86,7 @@ module Guildhall
             raise not_ours if @closed
             next @producer if @producer
 
-            made = @runtime.transactional_producer("#{@partition.topic.group}/#{@partition}")
+            made = @runtime.transactional_producer(id)
             @producer = made.open { @closed }
           rescue StandardError
             made&.close
@@ -150,7 +151,7 @@ module Guildhall
         # @return [Exception] a TransactionError for what says nothing about a message
         def explained(error, transaction = nil)
           if error.is_a?(Rdkafka::RdkafkaError) || !error.is_a?(Rdkafka::BaseError)
-            return Producing::Transaction.explained(error, transaction)
+            return Producing::Transaction.explained(error, transaction, transact: id, join: @partition.topic.group)
           end
 
           TransactionError.new("#{@partition} was given up while a transaction was open: #{error.message}")

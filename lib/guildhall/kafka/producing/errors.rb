@@ -38,7 +38,7 @@ module Guildhall
 
       private
 
-      def advice = Broker::Errors.advice(code, to: topic)
+      def advice = Broker::Errors.advice(code, produce: topic)
     end
 
     # The producer's queue stays full.

@@ -15,13 +15,17 @@ module Guildhall
         private_constant :OF_PRODUCER, :EXIT
 
         # @param transaction [Transaction, nil] that has raised it; nil: it was not begun
+        # @param tried [Hash{Symbol=>String}] as for {Broker::Errors.advice}
         # @return [Exception] a TransactionError for what says nothing about a message
-        def self.explained(error, transaction = nil)
+        def self.explained(error, transaction = nil, **tried)
           return error unless error.is_a?(Rdkafka::RdkafkaError) && passing?(error)
 
           targets = transaction&.targets.to_a
-          advice = Broker::Errors.advice(error.code, to: (targets.join(", ") if targets.any?))
-          TransactionError.new([error.message, *advice, *transaction&.time_advice].join("; "))
+          advice = Broker::Errors.advice(error.code, **tried, produce: (targets.join(", ") if targets.any?))
+          # librdkafka's further lines repeat the first one there.
+          lines = error.message.lines(chomp: true)
+          text = error.code == :transactional_id_authorization_failed ? lines.first : lines.join(": ")
+          TransactionError.new([text, *advice, *transaction&.time_advice].join("; "))
         end
 
         def self.passing?(error)

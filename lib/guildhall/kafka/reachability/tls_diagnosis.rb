@@ -31,7 +31,7 @@ module Guildhall
 
           limit = Clock.now + TIMEOUT_SECONDS
           tls = settings[:"security.protocol"].to_s.match?(/ssl/i)
-          tls ? of_tls(host, port, settings, limit, &) : of_plaintext(host, port, limit)
+          tls ? of_tls(host, port, settings, limit, &) || of_client(settings) : of_plaintext(host, port, limit)
         rescue Errno::ECONNREFUSED
           "nothing listens at its port #{port} now: check that the broker runs"
         rescue LoadError, SystemCallError, SocketError, IOError, OpenSSL::OpenSSLError
@@ -115,6 +115,18 @@ module Guildhall
           names ||= certificate.subject.to_utf8
           "its certificate is for #{names}, not for #{host}: use such a name in bootstrap.servers and in the broker's " \
             "advertised.listeners, or issue a certificate for #{host}"
+        end
+
+        # The broker says only that it refuses the certificate.
+        def of_client(settings)
+          location, pem = settings.values_at(:"ssl.certificate.location", :"ssl.certificate.pem")
+          return unless location || pem
+
+          certificate = OpenSSL::X509::Certificate.new(pem || File.read(location))
+          return if certificate.not_after > Time.now
+
+          "the client certificate of #{certificate.subject.to_utf8} (#{pem ? "ssl.certificate.pem" : location}) has expired " \
+            "(#{certificate.not_after.utc.strftime(TIME_FORMAT)}): renew it, and restart this process"
         end
 
         def explain(code, certificate, text, settings)

@@ -78,9 +78,15 @@ class KafkaBrokerErrorsTest < GuildhallTest
   end
 
   def test_advice_about_a_message_that_cannot_be_sent_names_its_topic
-    assert_equal "create topic dead", Errors.advice(:unknown_topic_or_part, to: "dead")
-    assert_equal "grant WRITE and DESCRIBE on topic dead", Errors.advice("TOPIC_AUTHORIZATION_FAILED", to: "dead")
-    assert_equal Errors.advice(:timed_out), Errors.advice(:timed_out, to: "dead")
-    assert_nil Errors.advice(:offset_not_available, to: "dead")
+    assert_equal "create topic dead", Errors.advice(:unknown_topic_or_part, produce: "dead")
+    assert_equal "grant WRITE and DESCRIBE on topic dead", Errors.advice("TOPIC_AUTHORIZATION_FAILED", produce: "dead")
+    assert_equal Errors.advice(:timed_out), Errors.advice(:timed_out, produce: "dead")
+    assert_nil Errors.advice(:offset_not_available, produce: "dead")
+  end
+
+  def test_advice_names_what_was_tried_with_it
+    {consume: :topic_authorization_failed, create: :topic_authorization_failed, join: :group_authorization_failed,
+     transact: :transactional_id_authorization_failed}.each { |tried, code| assert_match(/\Agrant .* name\b/, Errors.advice(code, tried => "name")) }
+    assert_equal Errors.advice(:topic_authorization_failed), Errors.advice(:topic_authorization_failed, consume: nil)
   end
 end

@@ -69,6 +69,14 @@ class KafkaLoggingLibrdkafkaLogTest < GuildhallTest
     assert_empty lines
   end
 
+  # With `debug: "security"`.
+  def test_steps_of_sasl_are_no_failures
+    ["SASL SCRAM client in state client-first-message", "SASL SCRAM state server-first-message handled in 185ms"].each do |step|
+      @log.add(Logger::DEBUG, "rdkafka: [thrd:sasl_ssl://127.0.0.1:9094/1]: sasl_ssl://127.0.0.1:9094/1: #{step}")
+    end
+    assert_empty @unreachable
+  end
+
   # It comes with each of the failures above.
   def test_what_openssl_has_to_say_is_a_detail
     @log.add(Logger::ERROR, "rdkafka: [thrd:ssl://127.0.0.1:9093/bootstrap]: ssl://127.0.0.1:9093/bootstrap: kafka: error:030000EA:digital envelope " \

@@ -35,6 +35,16 @@ class KafkaTLSDiagnosisTest < GuildhallTest
     assert_match(/this system \(ssl.ca.location is not set\) does not have/, diagnose(certificate: issue, "ssl.ca.location": nil))
   end
 
+  def test_a_client_certificate_that_has_expired
+    certificate, = @certificates.issue("shop", expired: true)
+    {"ssl.certificate.location": file(certificate), "ssl.certificate.pem": certificate.to_pem}.each do |name, value|
+      assert_match(/\Athe client certificate of CN=shop \(.*\) has expired \(20.* UTC\): renew it, and restart this process\z/,
+        diagnose(certificate: issue, name => value))
+    end
+    assert_match(/CN=broker/, diagnose(certificate: issue(expired: true), "ssl.certificate.pem": certificate.to_pem))
+    assert_nil diagnose(certificate: issue, "ssl.certificate.pem": @certificates.issue("shop").first.to_pem)
+  end
+
   def test_certificates_that_are_not_verified
     assert_nil diagnose(certificate: issue(expired: true), "enable.ssl.certificate.verification": "false")
   end
