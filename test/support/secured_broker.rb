@@ -156,7 +156,8 @@ class SecuredBroker
     logins.default = "org.apache.kafka.common.security.scram.ScramLoginModule required;"
     of_mechanisms = MECHANISMS[name].flat_map do |mechanism|
       own = "#{prefix}.#{mechanism.downcase}"
-      ["#{own}.sasl.jaas.config=#{logins[mechanism]}", *("#{own}.connections.max.reauth.ms=#{REAUTH_SECONDS[name] * 1_000}" if REAUTH_SECONDS.key?(name)),
+      session = REAUTH_SECONDS[name]
+      ["#{own}.sasl.jaas.config=#{logins[mechanism]}", *("#{own}.connections.max.reauth.ms=#{session * 1_000}" if session),
        *("#{own}.sasl.server.callback.handler.class=#{UNSECURED}" if name == :oauth)]
     end
     ["#{prefix}.sasl.enabled.mechanisms=#{MECHANISMS[name].join(",")}", *of_mechanisms]

@@ -50,7 +50,7 @@ module Guildhall
             need(:topic, "`TOPIC`", "READ") { |topic| topic.name if topic.consumed? },
             need(:group, "`GROUP`", "READ") { |topic| group(topic) }
           ],
-          "`assign` (without a group), `each_message`" => [
+          "`assign` (without a group), `each_message`, `search`, `guildhall read`" => [
             need(:topic, "`TOPIC`", "READ") { |topic| topic.name if topic.assigned }
           ],
           "producing: a route with a `serializer`, or without a consumer" => [
@@ -77,6 +77,11 @@ module Guildhall
           "`transactional`" => [
             need(:transactional_id, "that begin with `GROUP/TOPIC/`", "WRITE DESCRIBE") do |topic|
               Prefix.new("#{topic.group}/#{"#{topic.name}/" unless topic.pattern?}") if topic.transactional
+            end
+          ],
+          "`Guildhall::Kafka.producer.transaction`" => [
+            need(:transactional_id, "of `config.producer`", "WRITE DESCRIBE") do |_, config|
+              config.producer.transform_keys(&:to_sym)[:"transactional.id"]
             end
           ],
           "`guildhall lag`, `keys`" => [
