@@ -208,7 +208,7 @@ module Guildhall
       end
 
       def self.servers(settings) = settings[:"bootstrap.servers"] || settings[:"metadata.broker.list"]
-      private_class_method :found, :servers
+      private_class_method :found
 
       private
 
