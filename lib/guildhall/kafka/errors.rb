@@ -159,7 +159,7 @@ module Guildhall
       # @param group [String, nil] whose member has read it
       def self.from(read, group = nil)
         place = "#{read.topic}/#{read.partition}: " if read.topic && !read.message.include?(read.topic)
-        new(read.code, read.name, Broker::Errors.explain(read.name, "#{place}#{read.message}", join: group, consume: read.topic))
+        new(read.code, read.name, Broker::Errors.explain(read.name, "#{place}#{read.message}", consume: read.topic, join: group))
       end
 
       # @param text [String, nil] what was asked for, and what the answer was; nil: as librdkafka describes the code

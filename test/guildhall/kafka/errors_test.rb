@@ -23,6 +23,14 @@ class KafkaErrorsTest < GuildhallTest
     assert_match(%r{\ATOPIC_AUTHORIZATION_FAILED: orders/2: Fetch from broker 1 failed; grant READ on topic orders\z}, error.message)
   end
 
+  # As a member of the consumer protocol is told.
+  def test_a_topic_that_is_not_named_is_one_of_the_group
+    error = Guildhall::Kafka::KafkaError.from(read(29, "ConsumerGroupHeartbeat failed"), "shop")
+    assert_includes error.message, "; grant READ on each topic of group shop: with the consumer protocol brokers refuse the whole group"
+    error = Guildhall::Kafka::KafkaError.from(read(29, "Fetch from broker 1 failed", topic: "orders", partition: 2), "shop")
+    assert_includes error.message, "grant READ on topic orders"
+  end
+
   def test_a_missing_right_is_a_class_of_its_own
     error = Guildhall::Kafka::KafkaError.of(30, "committed offsets of group shop")
     assert_instance_of Guildhall::Kafka::AuthorizationError, error

@@ -69,6 +69,9 @@ Scenario.run do
     produce(paid, [{payload: "1"}])
     start
 
+    # Not even its name may be asked for: with the consumer protocol that concerns the whole group.
+    named.call(/TOPIC_AUTHORIZATION_FAILED: .*grant READ on each topic of group #{group}:/)
+    grant.call(:topic, retries, "DESCRIBE")
     named.call(/topic #{retries} was not created: .*; grant CREATE on topic #{retries}, or on the cluster/)
     named.call(%r{TransactionError: .*; grant WRITE and DESCRIBE on transactional id #{group}/#{paid}/0})
     grant.call(:transactional_id, "#{group}/#{paid}/0", "WRITE")

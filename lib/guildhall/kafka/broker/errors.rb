@@ -126,6 +126,8 @@ module Guildhall
           consume: {topic_authorization_failed: "grant READ on topic %s"},
           join: {
             group_authorization_failed: "grant READ on group %s",
+            topic_authorization_failed: "grant READ on each topic of group %s: with the consumer protocol brokers refuse the whole group " \
+                                        "while one of its topics may not be described (guildhall check says which)",
             # Of the consumer protocol alone.
             **{
               "Kafka offers it from 4.0 on, where the brokers' group.coordinator.rebalance.protocols has \"consumer\" and the cluster's " \

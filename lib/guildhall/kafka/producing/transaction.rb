@@ -21,7 +21,7 @@ module Guildhall
           return error unless error.is_a?(Rdkafka::RdkafkaError) && passing?(error)
 
           targets = transaction&.targets.to_a
-          advice = Broker::Errors.advice(error.code, **tried, produce: (targets.join(", ") if targets.any?))
+          advice = Broker::Errors.advice(error.code, produce: (targets.join(", ") if targets.any?), **tried)
           # librdkafka's further lines repeat the first one there.
           lines = error.message.lines(chomp: true)
           text = error.code == :transactional_id_authorization_failed ? lines.first : lines.join(": ")
