@@ -13,6 +13,9 @@ module Guildhall
     BEYOND_ASCII = SharedRegexp.primed(/[^ -~]/n, Encoding::BINARY)
     private_constant :SAFE, :UNSAFE, :BEYOND_ASCII
 
+    # @return [String] such as "3 partitions"
+    def self.count(number, noun) = "#{number} #{noun}#{"s" unless number == 1}"
+
     # @param text [String] in any encoding, UTF-16 among them
     # @return [String] the same in UTF-8, so that it can be put together with other text; what was invalid may still be
     def self.utf8(text)

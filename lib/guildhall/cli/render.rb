@@ -107,7 +107,7 @@ module Guildhall
 
       # @return [Integer] the exit status
       def report(written, failed, folder)
-        @out.puts("#{written} #{written == 1 ? "file" : "files"} in #{folder}#{", #{failed} failed" if failed.positive?}")
+        @out.puts("#{Printable.count(written, "file")} in #{folder}#{", #{failed} failed" if failed.positive?}")
         failed.zero? ? 0 : 1
       end
     end

@@ -52,12 +52,10 @@ module Guildhall
       def rows(findings) = findings.map { |finding| finding.to_h.transform_keys(&:to_s).compact }
 
       def headline
-        {cannot_run: "#{@name} cannot run on workers: #{count(@findings.size, "finding")}",
-         may_fail: "#{@name} may fail on workers: #{count(@suspicions.size, "suspicion")}",
+        {cannot_run: "#{@name} cannot run on workers: #{Printable.count(@findings.size, "finding")}",
+         may_fail: "#{@name} may fail on workers: #{Printable.count(@suspicions.size, "suspicion")}",
          runs: @trial ? "#{@name} can run on workers" : "#{@name}: nothing was found that keeps it from running on workers"}.fetch(verdict)
       end
-
-      def count(number, noun) = "#{number} #{noun}#{"s" if number != 1}"
 
       def section(findings)
         findings.flat_map do |finding|
@@ -78,7 +76,7 @@ module Guildhall
       def tried
         return untried unless @trial
 
-        passed = "#{count(@trial.size, "payload")} in a Ractor, as in the main one#{failed}"
+        passed = "#{Printable.count(@trial.size, "payload")} in a Ractor, as in the main one#{failed}"
         lines = ["", "  tried: #{@trial.passed? ? passed : "it failed in a Ractor"}"]
         lines << "  stress: #{@stress.calls} calls from #{@stress.ractors} Ractors at once, #{alike}" if @stress&.passed?
         lines
@@ -100,7 +98,7 @@ module Guildhall
         missing = @trial.size - @stress.compared
         return "all alike" if missing.zero?
 
-        "#{count(missing, "payload")} not compared, because results differ from call to call in the main Ractor, too"
+        "#{Printable.count(missing, "payload")} not compared, because results differ from call to call in the main Ractor, too"
       end
     end
   end

@@ -120,7 +120,7 @@ module Guildhall
         texts = @members.map(&:to_s).tally.map { |text, count| count > 1 ? "#{text} (#{count} times)" : text }
         rest = " and more" if texts.size > NAMED
         static = "; a static member that has gone counts until its session.timeout.ms has passed" if @members.any?(&:instance_id)
-        "#{@members.size} member#{"s" if @members.size != 1} (#{texts.first(NAMED).join(", ")}#{rest}#{static})"
+        "#{Printable.count(@members.size, "member")} (#{texts.first(NAMED).join(", ")}#{rest}#{static})"
       end
     end
 

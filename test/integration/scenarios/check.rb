@@ -31,6 +31,7 @@ Scenario.run do
     all = 2 # as librdkafka counts them
     of_topic = 2
     of_group = read = 3
+    write = 4
     describe = 8
     consumer = accounting
     findings = lambda do |settings, &drawn|
@@ -85,6 +86,26 @@ Scenario.run do
     equal([[:ok, "0 members"]], found.fetch("groups").map { |finding| [finding.status, finding.text] }, "the group")
     equal(%i[ok ok], found.fetch("transactions").map(&:status), "transactions: #{found["transactions"]}")
 
+    # Topics that are not as routes declare them, each with its cure.
+    found = findings.call(plain) do
+      topic(orders) do
+        consumer(consumer)
+        config(partitions: 2, "retention.ms": 1_000)
+      end
+      topic(payments) do
+        consumer(consumer)
+        config(replicas: 2)
+      end
+      topic(missing) do
+        consumer(consumer)
+        config(partitions: 2)
+      end
+    end
+    drift = found.fetch("topics").to_h { |finding| [finding.name, [finding.status, finding.text[/\A[^(]+/].strip, finding.cure]] }
+    equal({orders => [:warning, "partitions is 1, and the routes declare 2", "guildhall topics apply"],
+           payments => [:warning, "replicas is 1, and the routes declare 2", nil],
+           missing => [:problem, "does not exist", "guildhall topics apply"]}, drift, "drift")
+
     # Messages from the future, and those that were deleted before the group has consumed them.
     produce(payments, [{payload: "1", timestamp: Time.now + 3_600}])
     drawn = proc { topic(payments) { consumer(consumer) } }
@@ -96,15 +117,19 @@ Scenario.run do
     drawn = proc do
       topic(orders) do
         consumer(consumer)
+        serializer(Guildhall::JSON)
         transactional(true)
       end
     end
     said = -> { problems.call(findings.call(alice, &drawn)).join("\n") }
     check((answer = said.call).match?(/#{orders}: may not be described: grant DESCRIBE/), answer)
     acl.call(:create, of_topic, orders, describe)
-    check((answer = said.call).match?(/#{orders}: may not be consumed: grant READ on it/), answer)
+    answer = said.call
     check(answer.match?(/#{group}: may not be (described|joined): grant READ on it/), answer)
+    check(answer.include?("may not be consumed, nor written to: grant READ, WRITE on it"), answer)
     acl.call(:create, of_topic, orders, read)
+    check((answer = said.call).match?(/#{orders}: may not be written to: grant WRITE on it/), answer)
+    acl.call(:create, of_topic, orders, write)
     acl.call(:create, of_group, group, read)
     check((answer = said.call).match?(%r{\A#{group}/#{orders}/: .*TRANSACTIONAL_ID|grant the user WRITE and DESCRIBE on the transactional id}i), answer)
     acl.call(:create, 5, "#{group}/#{orders}/guildhall.check", all)

@@ -2,6 +2,7 @@
 
 require_relative "../admin"
 require_relative "../application/clients"
+require_relative "../routing/rights"
 require_relative "check/connection"
 require_relative "check/routes"
 
@@ -39,27 +40,31 @@ module Guildhall
             found << finding
             yield finding if block_given?
           end
-          clusters.each { |settings, routes| check(settings, routes, note) }
+          clusters.each { |settings, routes, needed| check(settings, routes, needed, note) }
           registries(note)
           found
         end
 
         private
 
-        # The application's settings, and those of routes with other brokers or another login.
-        # @return [Hash{Hash=>Array<Routing::Topic>}] routes by their client's settings
+        # The application's settings, and those of routes, or of its producer, with other brokers or another login.
+        # @return [Array<Array(Hash, Array<Routing::Topic>, Hash)>] a client's settings, the routes that it consumes, and the rights that it
+        #   needs
         def clusters
           own = {"client.id": @application.config.client_id, **@application.config.librdkafka}
           found = @routes.group_by { |route| Connection.of({**own, **route.kafka}) }
-          found[Connection.of(own)] ||= []
-          found.sort_by { |connection, _| connection == Connection.of(own) ? 0 : 1 }
-            .to_h { |connection, routes| [{**own, **connection}, routes] }
+          rights = Routing::Rights.new(@routes, @application.config) { |route| {**own, **route.kafka} }
+          producer = Connection.of(Producing::Settings.of(@application.config)) if @routes.any?
+          [Connection.of(own), producer, *found.keys].compact.uniq.map do |connection|
+            needed = rights.needed { |settings| Connection.of(settings) == connection }
+            [{**own, **connection}, found.fetch(connection, []), needed]
+          end
         end
 
-        def check(settings, routes, note)
-          return unless Connection.new(settings, note).run
+        def check(settings, routes, needed, note)
+          return unless Connection.new(settings, note).run && needed.any?
 
-          Connections.open(settings) { |it| Routes.new(it, routes, @application.config, @clients, note).run } if routes.any?
+          Connections.open(settings) { |it| Routes.new(it, routes, needed, @routes, @application.config, @clients, note).run }
         end
 
         def registries(note)

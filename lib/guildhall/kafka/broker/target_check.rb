@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "../routing/rights"
 require_relative "../routing/topic_config"
 require_relative "admin"
 
@@ -14,10 +15,9 @@ module Guildhall
         # Numbers of the Kafka protocol.
         TOPIC = 2
         BROKER = 4
-        WRITE = 4
         MAX_BYTES = "max.message.bytes"
         AUTO_CREATE = "auto.create.topics.enable"
-        private_constant :LIMIT_SECONDS, :SLICE_MS, :TOPIC, :BROKER, :WRITE, :MAX_BYTES, :AUTO_CREATE
+        private_constant :LIMIT_SECONDS, :SLICE_MS, :TOPIC, :BROKER, :MAX_BYTES, :AUTO_CREATE
 
         # A topic that messages are sent on to. sources: the topics that they come from, without those of patterns; created: whether the
         # application creates it where it is missing.
@@ -84,8 +84,8 @@ module Guildhall
         end
 
         def may_not_be_written(topic)
-          operations = topic[:authorized_operations].to_a
-          "topic #{topic[:name]} may not be written to: grant WRITE on it" unless operations.empty? || operations.include?(WRITE)
+          refusal = Routing::Rights.refusal(:topic, %w[WRITE], topic[:authorized_operations])
+          "topic #{topic[:name]} #{refusal}" if refusal
         end
 
         def too_small(target)

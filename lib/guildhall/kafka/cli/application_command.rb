@@ -13,6 +13,9 @@ module Guildhall
       class ApplicationCommand < Guildhall::CLI::Command
         DEFAULT_FILES = ["guildhall.rb", "config/environment.rb"].freeze
         PARTIAL = 3 # the exit status where a part could not be queried
+        # The one rule, see {Guildhall::CLI.status}; a command names what it has besides.
+        STATUSES = "Exit status: 0 done; 1 failed, refused, or no broker answers; 2 wrong usage, or there is no such topic or group;\n" \
+                   "#{PARTIAL} some could not be queried; 78 wrong configuration".freeze
         PARTIAL_NOTE = "Topics and partitions that could not be queried are listed on standard error; the exit status is " \
                        "#{PARTIAL} then.".freeze
 
@@ -66,6 +69,13 @@ module Guildhall
         def report(problems, named: [])
           problems.each { |problem| @err.puts("guildhall: #{problem.missing? ? "there is no topic #{problem.topic}" : problem}") }
           problems.all? { |problem| problem.missing? && !named.include?(problem.topic) } ? 0 : PARTIAL
+        end
+
+        # @return [Array<Integer>, nil] those that the option names; nil: all
+        def partitions
+          @options[:partition]&.map do |text|
+            text.match?(/\A\d+\z/) ? text.to_i : raise(Guildhall::ArgumentError, "--partition takes numbers, not #{text} #{see_help}")
+          end
         end
 
         # For JSON: bytes that are not valid text are printed in base 64.

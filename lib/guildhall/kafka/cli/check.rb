@@ -9,10 +9,10 @@ module Guildhall
       class Check < ClusterCommand
         MARKS = {ok: "ok", warning: "warning", problem: "PROBLEM"}.freeze
 
-        NOTES = <<~TEXT
+        NOTES = <<~TEXT.freeze
 
           Without an application (--brokers, --profile), only the brokers are checked. Nothing is changed, and no group is
-          joined. The exit status is 0 if nothing is wrong, also with warnings, and 1 if there is a problem.
+          joined. Warnings are no failure. #{STATUSES}
         TEXT
         private_constant :MARKS, :NOTES
 
@@ -46,13 +46,11 @@ module Guildhall
           problems = found.select { |finding| finding.status == :problem }
           unless @options[:json]
             warnings = found.count { |finding| finding.status == :warning }
-            @out.puts("", "#{count(found.size, "check")}, #{count(problems.size, "problem")}, #{count(warnings, "warning")}")
+            @out.puts("", "#{Printable.count(found.size, "check")}, #{Printable.count(problems.size, "problem")}, #{Printable.count(warnings, "warning")}")
             first = problems.first and @out.puts("begin with #{first.area}, #{first.name}")
           end
           problems.empty? ? 0 : 1
         end
-
-        def count(number, noun) = "#{number} #{noun}#{"s" unless number == 1}"
       end
     end
   end

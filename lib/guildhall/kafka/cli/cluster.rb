@@ -15,8 +15,7 @@ module Guildhall
 
         def define_options(options)
           super
-          options.separator("\nCONTROLLER: takes administration; with KRaft any broker does.\n" \
-                            "Exit status: 0 done, 1 failed, 2 wrong usage, 78 wrong configuration")
+          options.separator("\nCONTROLLER: takes administration; with KRaft any broker does.\n#{STATUSES}")
         end
 
         def perform

@@ -7,12 +7,6 @@ module Guildhall
     module CLI
       # `guildhall groups`: consumer groups.
       class Groups < Guildhall::CLI::Family
-        STATUS = <<~TEXT.freeze
-
-          Exit status: 0 done, 1 refused (a group has members, somebody answered no) or no broker answers, 2 wrong usage or no such
-          group, #{ApplicationCommand::PARTIAL} some could not be queried, 78 wrong configuration.
-        TEXT
-
         def self.summary = "List, show, delete, copy and rename consumer groups"
         def self.commands = [List, Show, Members, Delete, Copy, Rename]
 
@@ -53,7 +47,7 @@ module Guildhall
           def define_options(options)
             super
             options.on("-a", "--all", "with an application: all groups of the cluster")
-            options.separator("#{NOTES}#{STATUS}")
+            options.separator("#{NOTES}\n#{STATUSES}")
           end
 
           def perform
@@ -85,7 +79,7 @@ module Guildhall
 
           def define_options(options)
             super
-            options.separator("\nguildhall offsets show NAME prints the partitions.\n#{STATUS}")
+            options.separator("\nguildhall offsets show NAME prints the partitions.\n\n#{STATUSES}")
           end
 
           def perform
@@ -140,7 +134,7 @@ module Guildhall
 
           def define_options(options)
             super
-            options.separator(STATUS)
+            options.separator("\n#{STATUSES}")
           end
 
           def perform
@@ -174,7 +168,7 @@ module Guildhall
 
           def define_options(options)
             super
-            options.separator(STATUS)
+            options.separator("\n#{STATUSES}")
           end
 
           def perform
@@ -210,7 +204,7 @@ module Guildhall
 
           def define_options(options)
             super
-            options.separator("\n#{self.class::NOTES}#{STATUS}")
+            options.separator("\n#{self.class::NOTES}\n#{STATUSES}")
           end
 
           def perform

@@ -157,7 +157,7 @@ module Guildhall
 
           def failed(letter)
             since = letter.first_failed_at&.utc&.strftime(" (first at %F %T)")
-            "#{letter.attempts} attempt#{"s" unless letter.attempts == 1}#{since}: #{letter.error_class}"
+            "#{Printable.count(letter.attempts, "attempt")}#{since}: #{letter.error_class}"
           end
 
           def due(header)

@@ -6,7 +6,7 @@ require "time"
 module Guildhall
   module Kafka
     module CLI
-      # Where a topic is read from, or until, as people write it.
+      # Places in topics and times as people write them, for every command that takes one.
       module Moment
         UNITS = {"s" => 1, "m" => 60, "h" => 3_600, "d" => 86_400, "w" => 604_800}.freeze
         AGO = /\A\d+(?:\.\d+)?[smhdw]\z/
@@ -30,12 +30,22 @@ module Guildhall
           end
         end
 
-        # @return [Integer, Symbol, Time] as `until:`
-        def self.until(text, now = Time.now)
+        # @return [Integer, Symbol, Time] as `until:`, and as `before:` of {Admin::Topics#trim}
+        def self.until(text, now = Time.now, option: "--until")
           case text
           when "end", "latest" then :end
           when /\A\d+\z/ then text.to_i
-          else time(text, now) || refuse("--until", text, "end, an offset, ")
+          else time(text, now) || refuse(option, text, "end, an offset, ")
+          end
+        end
+
+        # @return [Hash{Symbol=>Object}] as {Admin::Offsets#plan} takes it
+        def self.target(text)
+          case text
+          when "earliest", "latest" then {to: text.to_sym}
+          when /\A\d+\z/ then {to: text.to_i}
+          when /\A[+-]\d+\z/ then {shift: text.to_i}
+          else {to: time(text) || refuse("--to", text, "earliest, latest, an offset, -100 or +100 (from what is committed), ")}
           end
         end
 

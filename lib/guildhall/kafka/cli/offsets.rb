@@ -33,14 +33,6 @@ module Guildhall
 
           def group = @arguments.first
           def topics = @options[:topic]
-
-          # @return [Array<Integer>, nil]
-          def partitions
-            @options[:partition]&.map do |text|
-              number = Integer(text, 10, exception: false)
-              number && !number.negative? ? number : raise(Guildhall::ArgumentError, "--partition takes numbers, not #{text} #{see_help}")
-            end
-          end
         end
         private_constant :OfGroup
 
@@ -63,7 +55,7 @@ module Guildhall
 
           def define_options(options)
             super
-            options.separator("#{NOTES}#{Groups::STATUS}")
+            options.separator("#{NOTES}\n#{STATUSES}")
           end
 
           def perform
@@ -122,7 +114,7 @@ module Guildhall
             options.on("--to WHERE", "earliest, latest, an offset, a time, how long ago, or -100: see below")
             super
             options.on("--create", "also if there is no such group yet, or it has committed nothing; default topics: those of its routes")
-            options.separator("#{NOTES}#{Groups::STATUS}")
+            options.separator("#{NOTES}\n#{STATUSES}")
           end
 
           def call(arguments)
@@ -130,16 +122,8 @@ module Guildhall
             super
           end
 
-          # @return [Hash{Symbol=>Object}] for {Admin::Offsets#plan}
           def target
-            case text = @options[:to]
-            when nil then raise Guildhall::ArgumentError, "say where with --to #{see_help}"
-            when "earliest", "latest" then {to: text.to_sym}
-            when /\A\d+\z/ then {to: Integer(text, 10)}
-            when /\A[+-]\d+\z/ then {shift: Integer(text, 10)}
-            else {to: Moment.time(text) || raise(Guildhall::ArgumentError, "--to takes earliest, latest, an offset, -100 or +100 (from " \
-                                                                           "what is committed), #{Moment::EXPLAINED}, not #{text} #{see_help}")}
-            end
+            Moment.target(@options[:to] || raise(Guildhall::ArgumentError, "say where with --to #{see_help}"))
           end
 
           def perform
@@ -151,10 +135,10 @@ module Guildhall
               next if dry_run? || plan.changes.empty?
 
               admin.groups.empty!(group, "be given other offsets") # before somebody thinks about the question
-              next 1 unless agreed?("reset #{plan.changes.size} offset#{"s" if plan.changes.size != 1} of #{group}?")
+              next 1 unless agreed?("reset #{Printable.count(plan.changes.size, "offset")} of #{group}?")
 
               plan.apply
-              @err.puts("#{plan.changes.size} offset#{"s were" if plan.changes.size != 1}#{" was" if plan.changes.one?} set")
+              @err.puts("#{Printable.count(plan.changes.size, "offset")} set")
             end
           end
 
@@ -187,7 +171,7 @@ module Guildhall
                   "#{key} (#{row.topic}/#{row.partition}@#{row.offset}, #{row.messages})"
                 end
                 more = ", and #{rows.size - NAMED_KEYS} more" if rows.size > NAMED_KEYS
-                "#{rows.sum(&:messages)} messages of #{rows.size} key#{"s" if rows.size != 1} #{what}: #{keys.join(", ")}#{more}"
+                "#{rows.sum(&:messages)} messages of #{Printable.count(rows.size, "key")} #{what}: #{keys.join(", ")}#{more}"
               end
           end
 
@@ -225,7 +209,7 @@ module Guildhall
 
           def define_options(options)
             super
-            options.separator("#{NOTES}#{Groups::STATUS}")
+            options.separator("#{NOTES}\n#{STATUSES}")
           end
 
           def call(arguments)

@@ -108,13 +108,6 @@ module Guildhall
            undecodable: @options[:undecodable], decode: @format.decodes?}
         end
 
-        def partitions
-          @options[:partition]&.map do |text|
-            Integer(text, 10, exception: false) or
-              raise Guildhall::ArgumentError, "--partition takes numbers, not #{text.inspect} #{see_help}"
-          end
-        end
-
         # @return [#call, false, nil] nil: the route's; false: none
         def deserializer
           name = @options[:codec]
@@ -188,7 +181,7 @@ module Guildhall
           begun = progress.places.select { |place| place.position > place.from }
           offsets = begun.map { |place| "#{place.number}@#{place.from}..#{place.position - 1}" }
           shown = offsets.first(8).join(" ")
-          "#{progress.places.size} partition#{"s" unless progress.places.size == 1}" \
+          "#{Printable.count(progress.places.size, "partition")}" \
             "#{": #{shown}#{" …" if offsets.size > 8}" if offsets.any?}"
         end
 

@@ -2,6 +2,7 @@
 
 require_relative "../routing/topic_config"
 require_relative "cluster_command"
+require_relative "moment"
 
 module Guildhall
   module Kafka
@@ -9,8 +10,6 @@ module Guildhall
       # `guildhall topics`: the topics of a cluster.
       class Topics < Guildhall::CLI::Family
         DIFFERENT = 4 # the exit status where topics are not as the routes say
-        STATUSES = "Exit status: 0 done, 1 failed, 2 wrong usage, 78 wrong configuration"
-        private_constant :STATUSES
 
         def self.summary = "List, show, create and change topics; compare them with the routes"
         def self.commands = [List, Show, Create, Grow, Config, Trim, Delete, Plan, Apply]
@@ -50,7 +49,7 @@ module Guildhall
           # @return [String] a topic that is to be deleted, or its messages
           def described(topic)
             count = topic.messages
-            "#{topic.name} (#{topic.partitions.size} partitions, #{count ? "about #{count} messages" : "messages not known"})"
+            "#{topic.name} (#{Printable.count(topic.partitions.size, "partition")}, #{count ? "about #{count} messages" : "messages not known"})"
           end
         end
         private_constant :Named
@@ -180,7 +179,7 @@ module Guildhall
               (@config ||= {}).store(*Config.pair(pair, see_help))
             end
             options.on("--if-missing", "a topic that is there is no error")
-            options.separator("\n#{STATUSES} (for some of the topics, perhaps)")
+            options.separator("\n#{STATUSES}")
           end
 
           def perform
@@ -231,7 +230,7 @@ module Guildhall
             options.banner = "usage: guildhall topics delete NAME… [options]\n#{self.class.summary}\n\n"
             super
             options.on("--if-there", "a topic that is missing is no error")
-            options.separator("\n#{NOTES}#{STATUSES} (for some of the topics, perhaps)")
+            options.separator("\n#{NOTES}#{STATUSES}")
           end
 
           def perform
@@ -278,7 +277,7 @@ module Guildhall
             options.banner = "usage: guildhall topics grow NAME… --partitions N [options]\n#{self.class.summary}\n\n"
             super
             options.on("-p", "--partitions N", Integer, "how many there are to be")
-            options.separator("\n#{NOTES}#{STATUSES} (for some of the topics, perhaps)")
+            options.separator("\n#{NOTES}#{STATUSES}")
           end
 
           def perform
@@ -294,7 +293,7 @@ module Guildhall
 
               each_name do |name|
                 admin.topics.grow(name, partitions: number)
-                @out.puts("#{name} has #{number} partitions now, #{counts[name]} before")
+                @out.puts("#{name} has #{Printable.count(number, "partition")} now, #{counts[name]} before")
               end
             end
           end
@@ -423,10 +422,6 @@ module Guildhall
         class Trim < ChangeCommand
           include Named
 
-          TIME_FORMS = "2026-11-27T08:00:00Z, 90m, 36h or 7d"
-          UNITS = {"s" => 1, "m" => 60, "h" => 3_600, "d" => 86_400}.freeze
-          private_constant :UNITS
-
           def self.summary = "Delete a topic's messages before an offset or a time"
 
           private
@@ -437,19 +432,18 @@ module Guildhall
           def define_options(options)
             options.banner = "usage: guildhall topics trim NAME --before OFFSET|TIME|end [options]\n#{self.class.summary}\n\n"
             super
-            options.on("--before PLACE", "an offset; a time, as #{TIME_FORMS} (that long ago); or end: all that are there")
-            options.on("--partitions A,B", Array, "only these partitions (default: all)")
-            options.separator("\nNothing brings the messages back.\n#{STATUSES}")
+            options.on("--before PLACE", "an offset; a time, or how long ago; or end: all that are there")
+            options.on("-p", "--partition N,M", Array, "only these partitions (default: all)")
+            options.separator("\nA time: #{Moment::EXPLAINED}.\nNothing brings the messages back.\n#{STATUSES}")
           end
 
           def perform
-            before = place(@options[:before] || raise(Guildhall::ArgumentError, "before what? --before OFFSET|TIME|end #{see_help}"))
-            numbers = @options[:partitions]&.map do |text|
-              Integer(text, 10, exception: false) || raise(Guildhall::ArgumentError, "--partitions takes numbers, not #{text} #{see_help}")
-            end
+            text = @options[:before] or raise Guildhall::ArgumentError, "before what? --before OFFSET|TIME|end #{see_help}"
+            before = Moment.until(text, option: "--before")
+            numbers = partitions
             admin do |admin|
               topic = admin.topics[names.first]
-              question = "delete messages of #{described(topic)} before #{@options[:before]}"
+              question = "delete messages of #{described(topic)} before #{text}"
               next @out.puts("would #{question}") if dry_run?
               next 1 unless agreed?("#{question}?")
 
@@ -457,16 +451,6 @@ module Guildhall
               left.each { |partition, offset| @out.puts("#{topic.name}/#{partition} begins at offset #{offset}") }
               nil
             end
-          end
-
-          def place(text)
-            return :end if text == "end"
-            return Integer(text, 10) if text.match?(/\A\d+\z/)
-
-            match = /\A(\d+)([smhd])\z/.match(text)
-            match ? Time.now - (Integer(match[1], 10) * UNITS.fetch(match[2])) : Time.new(text)
-          rescue ::ArgumentError
-            raise Guildhall::ArgumentError, "--before takes an offset, a time (#{TIME_FORMS}) or end, not #{text.inspect} #{see_help}"
           end
         end
 
@@ -510,7 +494,7 @@ module Guildhall
           def define_options(options)
             super
             options.on("--check", "exit status #{DIFFERENT} where they differ")
-            options.separator("\n#{NOTES}#{STATUSES}, #{DIFFERENT} with --check: they differ")
+            options.separator("\n#{NOTES}#{STATUSES}; #{DIFFERENT} with --check: they differ")
           end
 
           def perform
@@ -538,7 +522,7 @@ module Guildhall
 
           def define_options(options)
             super
-            options.separator("\n#{NOTES}#{STATUSES} (some of the changes, perhaps), #{DIFFERENT} done, but for what cannot be done")
+            options.separator("\n#{NOTES}#{STATUSES}; #{DIFFERENT} done, but for what cannot be done")
           end
 
           def perform

@@ -28,6 +28,11 @@ module Guildhall
         WORDS = {topic: "topic", group: "group", transactional_id: "transactional ids", cluster: "the cluster"}.freeze
         # Brokers allow DESCRIBE whoever has one of these.
         INCLUDING_DESCRIBE = %w[READ WRITE].freeze
+        # Numbers of the Kafka protocol. CREATE is for what does not exist yet, and then brokers do not tell it.
+        NUMBERS = {"READ" => 3, "WRITE" => 4}.freeze
+        # What cannot be done without an operation.
+        LACKING = {topic: {"READ" => "consumed", "WRITE" => "written to"}, group: {"READ" => "joined"}}.freeze
+        private_constant :NUMBERS, :LACKING
 
         class << self
           private
@@ -127,6 +132,16 @@ module Guildhall
           ["| feature | resource | operations |", "|---|---|---|", *rows.map { |row| "| #{row.join(" | ")} |".squeeze(" ") }].join("\n")
         end
 
+        # @param authorized [Array<Integer>, nil] operations as brokers tell them; none: they do not
+        # @return [String, nil] which of the operations are missing, and what to do
+        def self.refusal(resource, operations, authorized)
+          return if authorized.nil? || authorized.empty?
+
+          lacking = operations.select { |operation| NUMBERS.key?(operation) && !authorized.include?(NUMBERS[operation]) }
+          words = lacking.map { |operation| LACKING.fetch(resource).fetch(operation) }
+          "may not be #{words.join(", nor ")}: grant #{lacking.join(", ")} on it" if lacking.any?
+        end
+
         # @return [String, nil] how each name begins that the pattern matches; nil: they begin differently, or it cannot be said
         def self.prefix(regexp)
           return if regexp.options.anybits?(Regexp::IGNORECASE | Regexp::EXTENDED)
@@ -177,6 +192,18 @@ module Guildhall
           STAGES.keys.flat_map { |stage| merged(NEEDS.select { |need| need.stage == stage }, stage, granted) }
         end
 
+        # What one client needs to run.
+        # @yieldparam settings [Hash{Symbol=>Object}] of a client
+        # @yieldreturn [Boolean] whether that is the one
+        # @return [Hash{Array(Symbol, Object)=>Array<String>}] operations by resource and name: a String, {Prefix} or Regexp
+        def needed
+          wanted = NEEDS.select { |need| need.stage == :run }.product(@topics).flat_map do |need, topic|
+            operations = need.operations.select { |operation| yield client(topic, operation, :run) }
+            names(need, topic).product(operations).map { |name, operation| [[need.resource, name], operation] }
+          end
+          wanted.group_by(&:first).transform_values { |same| same.map(&:last).uniq }
+        end
+
         private
 
         def merged(needs, stage, granted)
@@ -194,10 +221,12 @@ module Guildhall
         # @return [Array(Array, String, String)] place, operation and feature
         def places(need, topic)
           feature = need.feature.delete("`")
-          [*need.names.call(topic, @config)].compact.flat_map do |name|
+          names(need, topic).flat_map do |name|
             need.operations.map { |operation| [[*whose(topic, operation, need.stage), need.resource, *named(name)], operation, feature] }
           end
         end
+
+        def names(need, topic) = [*need.names.call(topic, @config)].compact
 
         def named(name)
           case name
@@ -208,8 +237,10 @@ module Guildhall
         end
 
         # A route may have credentials of its own, with which it only consumes.
-        def whose(topic, operation, stage)
-          settings = operation == "WRITE" || stage == :commands ? @producer : @settings.call(topic)
+        def client(topic, operation, stage) = operation == "WRITE" || stage == :commands ? @producer : @settings.call(topic)
+
+        def whose(...)
+          settings = client(...)
           [UnreachableError.servers(settings), @principal || user(settings)]
         end
 

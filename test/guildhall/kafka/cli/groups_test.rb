@@ -72,7 +72,7 @@ class KafkaGroupsCommandsTest < GuildhallTest
 
   def test_wrong_usage
     {%w[offsets reset shop] => /say where with --to/, %w[offsets reset --to 1] => /of which group\?/, %w[offsets show shop extra] => /unexpected argument: extra/,
-     %w[offsets reset shop --to soon] => /--to takes earliest, latest, an offset.*, not soon/, %w[offsets show shop -p x] => /--partition takes numbers, not x/,
+     %w[offsets reset shop --to soon] => /--to takes earliest, latest, an offset.*, not "soon"/, %w[offsets show shop -p x] => /--partition takes numbers, not x/,
      %w[offsets delete shop] => /name the topic with --topic/, %w[groups show] => /which group\?/, %w[groups copy a] => /from which group to which\?/,
      %w[groups delete] => /which group\?/, %w[lag --max -1] => /--max must be 0 or more, not -1/, %w[lag --watch 0] => /--watch must be 0.1 or more/,
      %w[lag] => /name groups with --groups/, %w[offsets rest shop] => /no command offsets rest; did you mean reset\?/,

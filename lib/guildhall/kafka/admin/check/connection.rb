@@ -116,8 +116,8 @@ module Guildhall
             nodes = report.nodes
             unreachable = nodes.reject { |node| connect(node[:host], node[:port]).last.nil? }
             unreachable.each { |node| unreachable(node) }
-            text = "#{nodes.size} #{nodes.one? ? "broker" : "brokers"} (controller: #{report.controller&.fetch(:id, nil) || "none"}), " \
-                   "#{names.size} topics that this user may see; librdkafka #{Rdkafka::LIBRDKAFKA_VERSION}"
+            text = "#{Printable.count(nodes.size, "broker")} (controller: #{report.controller&.fetch(:id, nil) || "none"}), " \
+                   "#{Printable.count(names.size, "topic")} that this user may see; librdkafka #{Rdkafka::LIBRDKAFKA_VERSION}"
             @note.call("cluster", report.cluster_id.to_s, :ok, text)
           rescue KafkaError => error
             @note.call("cluster", "brokers", :warning, "cannot be listed: #{error.message}")

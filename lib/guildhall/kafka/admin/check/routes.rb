@@ -12,8 +12,6 @@ module Guildhall
           # Numbers of the Kafka protocol.
           TOPIC = 2
           BROKER = 4
-          READ = 3
-          WRITE = 4
           FUTURE_SECONDS = 2 # a message that is dated later than this from now: clocks differ
           NEVER = -1 # a retention without an end
           SESSION_MS = 45_000 # librdkafka's default
@@ -23,11 +21,16 @@ module Guildhall
           UNITS = [[86_400, "days"], [3_600, "hours"], [60, "minutes"], [1, "seconds"]].freeze
           private_constant(*constants(false))
 
+          # @param routes [Array<Routing::Topic>] that this client consumes
+          # @param needed [Hash{Array(Symbol, Object)=>Array<String>}] what it does: as {Routing::Rights#needed}
+          # @param all [Array<Routing::Topic>] of the application
           # @param note [#call] gets the members of a {Finding}
-          def initialize(connections, routes, config, clients, note)
+          def initialize(connections, routes, needed, all, config, clients, note)
             @connections = connections
             @session = connections.session
             @routes = routes
+            @needed = needed
+            @all = all
             @config = config
             @clients = clients
             @note = note
@@ -46,16 +49,35 @@ module Guildhall
 
           # Where messages of the routes are consumed, and sent on to.
           def topics(names)
-            named, patterns = @routes.partition { |route| !route.pattern? }
-            patterns.each { |route| pattern(route, names) }
-            matched = patterns.flat_map { |route| names.grep(route).map { |name| route.with(name:) } }
-            @consumed = (named.select(&:consumed?) + matched).group_by(&:name)
-            targets = @routes.flat_map { |route| Broker::TargetCheck.targets(route).keys }
-            produced = named.reject(&:consumed?).map(&:name)
-            describe([*@consumed.keys, *targets, *produced].uniq)
+            @routes.select(&:pattern?).each { |route| pattern(route, names) }
+            @operations = operations(names)
+            describe(@operations.keys)
             wrong = problems_of_targets
-            @described.each_key { |name| topic(name, wrong, targets + produced) }
+            drifted = drifted(names)
+            @described.each_key { |name| topic(name, wrong, drifted.fetch(name, [])) }
           end
+
+          # @return [Hash{String=>Array<String>}] those that are needed, by topic
+          def operations(names)
+            wanted = @needed.select { |(resource, _), _| resource == :topic }.flat_map do |(_, name), operations|
+              (name.is_a?(Regexp) ? matching(name, names) : [name]).product(operations)
+            end
+            wanted.group_by(&:first).transform_values { |same| same.map(&:last).uniq }
+          end
+
+          def matching(pattern, names)
+            routes = @all.select { |route| route.name == pattern }
+            names.select { |name| routes.any? { |route| route.match?(name) } }
+          end
+
+          # Topics that are missing are told anyway.
+          # @return [Hash{String=>Array<TopicPlan::Change>}] where topics are other than routes declare, by topic
+          def drifted(names)
+            declared = Routing::DeclaredTopic.all(@all).select { |one| @operations.key?(one.name) && names.include?(one.name) }
+            TopicPlan.new(Topics.new(@connections), declared).changes.select(&:to).group_by(&:topic)
+          end
+
+          def consumed?(name) = @operations.fetch(name, []).include?("READ")
 
           def pattern(route, names)
             count = names.count { |name| route.match?(name) }
@@ -86,19 +108,27 @@ module Guildhall
 
           def problems_of_targets
             found = {}
-            Broker::TargetCheck.new(@routes, @config) { false }.run { |name, _, text| found[name] ||= text.delete_prefix("topic #{name} ") }
+            Broker::TargetCheck.new(@all, @config) { false }.run { |name, _, text| found[name] ||= text.delete_prefix("topic #{name} ") }
             found
           end
 
-          def topic(name, wrong, targets)
+          def topic(name, wrong, drifted)
             described = @described.fetch(name)
-            problem = unusable(described) || wrong[name] || (not_readable(described) if @consumed.key?(name))
+            refused = Routing::Rights.refusal(:topic, @operations.fetch(name), described[:authorized_operations])
+            problem = unusable(described) || refused || wrong[name]
             @note.call("topics", name, :problem, problem, cure: cure(described)) if problem
             return if described[:error] && problem
 
-            warnings = [*weak(described), *retention(name), *compaction(name, targets), *size(name), *future(name)]
+            warnings = [*weak(described), *retention(name), *compaction(name), *size(name), *future(name)]
             warnings.each { |warning| @note.call("topics", name, :warning, warning) }
-            @note.call("topics", name, :ok, summary(described)) if problem.nil? && warnings.empty?
+            drifted.each { |change| drift(name, change) }
+            @note.call("topics", name, :ok, summary(described)) if problem.nil? && warnings.empty? && drifted.empty?
+          end
+
+          def drift(name, change)
+            reason = " (#{change.reason})" if change.reason
+            text = "#{change.name} is #{change.from || "unknown"}, and the routes declare #{change.to}#{reason}"
+            @note.call("topics", name, :warning, text, cure: ("guildhall topics apply" if change.possible?))
           end
 
           def unusable(described)
@@ -108,25 +138,22 @@ module Guildhall
               "partitions #{dead.join(", ")} have no leader: bring back the brokers that hold their replicas" if dead.any?
             when :unknown_topic_or_part
               "does not exist" unless created?(described[:name])
-            when :topic_authorization_failed then "may not be described: grant DESCRIBE on it"
+            when :topic_authorization_failed
+              "may not be described: grant DESCRIBE, #{@operations.fetch(described[:name]).join(", ")} on it"
             else described[:error].message
             end
           end
 
           # By the application, when it starts.
           def created?(name)
-            @routes.any? { |route| Broker::TargetCheck.targets(route)[name] || (route.name == name && route.scheduled_tasks) }
+            Routing::DeclaredTopic.all(@all).any? { |one| one.name == name && one.made }
           end
 
           def cure(described)
             return unless described[:error]&.code == :unknown_topic_or_part
 
-            "guildhall topics create #{described[:name]} --partitions N"
-          end
-
-          def not_readable(described)
-            allowed = described[:authorized_operations].to_a
-            "may not be consumed: grant READ on it" unless allowed.empty? || allowed.include?(READ)
+            declared = Routing::DeclaredTopic.all(@all).any? { |one| one.name == described[:name] }
+            declared ? "guildhall topics apply" : "guildhall topics create #{described[:name]} --partitions N"
           end
 
           def summary(described)
@@ -134,13 +161,11 @@ module Guildhall
 
             config = @configs.fetch(described[:name])
             kept = config["cleanup.policy"].to_s.include?("delete") ? span(config["retention.ms"]) : nil
-            [count(described[:partitions].size, "partition"), count(replicas(described), "replica"), *(kept && "kept for #{kept}"),
+            [Printable.count(described[:partitions].size, "partition"), Printable.count(replicas(described), "replica"), *(kept && "kept for #{kept}"),
              *("compacted" if config["cleanup.policy"].to_s.include?("compact"))].join(", ")
           end
 
           def replicas(described) = described[:partitions].map { |one| one[:replicas].size }.min || 0
-
-          def count(number, noun) = "#{number} #{noun}#{"s" unless number == 1}"
 
           def span(milliseconds)
             seconds = Integer(milliseconds, exception: false).to_i / 1000.0
@@ -179,13 +204,13 @@ module Guildhall
             name[/(\d+(?:\.\d+)?)\z/]&.to_f&.ceil
           end
 
-          def compaction(name, targets)
+          def compaction(name)
             policy = @configs[name]&.fetch("cleanup.policy", nil) or return []
             compacted = policy.include?("compact")
             if @routes.any? { |route| route.name == name && route.scheduled_tasks }
               return compacted ? [] : ["a schedule is kept in a compacted topic: set cleanup.policy=compact"]
             end
-            return [] unless compacted && targets.include?(name)
+            return [] unless compacted && @operations.fetch(name).include?("WRITE")
 
             ["cleanup.policy is #{policy}: messages without a key are refused, and of a key only the last one is kept"]
           end
@@ -193,7 +218,7 @@ module Guildhall
           def size(name)
             taken = Integer(@configs.dig(name, "max.message.bytes"), exception: false) or return []
             received = Integer(@config.librdkafka.fetch(:"receive.message.max.bytes", RECEIVE_BYTES), exception: false)
-            return [] unless @consumed.key?(name) && received && taken + 512 > received
+            return [] unless consumed?(name) && received && taken + 512 > received
 
             ["messages may have #{taken} bytes, more than receive.message.max.bytes (#{received}): raise that"]
           end
@@ -208,36 +233,35 @@ module Guildhall
           end
 
           def groups
-            by_group = @routes.select { |route| route.consumed? && !route.assigned }.group_by(&:group)
-            return if by_group.empty?
+            names = @needed.keys.filter_map { |resource, name| name if resource == :group }
+            return if names.empty?
 
             report = @connections.request("the consumer groups") do |client|
-              client.describe_consumer_groups(by_group.keys, include_authorized_operations: true)
+              client.describe_consumer_groups(names, include_authorized_operations: true)
             end
             found = report.groups.to_h { |group| [group[:group_id], group] }
-            by_group.each { |name, routes| group(name, routes, found[name]) }
+            names.each { |name| group(name, found[name]) }
           end
 
-          def group(name, routes, found)
-            refused = not_joinable(found) and return @note.call("groups", name, :problem, refused)
+          def group(name, found)
+            refused = not_joinable(name, found) and return @note.call("groups", name, :problem, refused)
 
-            warnings = [*deleted(name), *session_timeout(routes.first)]
+            routes = @routes.select { |route| route.group == name && route.consumed? && !route.assigned }
+            warnings = [*deleted(name, routes), *session_timeout(routes.first)]
             return warnings.each { |warning| @note.call("groups", name, :warning, warning) } if warnings.any?
 
-            @note.call("groups", name, :ok, count(found ? found[:members].size : 0, "member"))
+            @note.call("groups", name, :ok, Printable.count(found ? found[:members].size : 0, "member"))
           end
 
-          def not_joinable(found)
+          def not_joinable(name, found)
             return if found.nil?
             return "may not be described: grant READ on it" if found[:error] && Broker::Errors.kind(found[:error]) == :right
 
-            allowed = found[:authorized_operations].to_a
-            "may not be joined: grant READ on it" unless allowed.empty? || allowed.include?(READ)
+            Routing::Rights.refusal(:group, @needed.fetch([:group, name]), found[:authorized_operations])
           end
 
-          def deleted(name)
-            places = @consumed.values.flatten.select { |route| route.group == name }
-              .flat_map { |route| @ranges.keys.select { |(topic, _)| topic == route.name } }.uniq
+          def deleted(name, routes)
+            places = @ranges.keys.select { |(topic, _)| routes.any? { |route| route.match?(topic) } }
             lost = @connections.session(name).committed(places).filter_map do |place, answer|
               offset = answer.first unless answer.is_a?(KafkaError)
               range = @ranges[place]
@@ -271,10 +295,11 @@ module Guildhall
 
           # An id of its own: that of a running producer would end its transaction.
           def transactions
-            @routes.select { |route| route.transactional && !route.pattern? }.each do |route|
-              ids = "#{route.group}/#{route.name}/"
-              problem = transaction("#{ids}guildhall.check")
-              @note.call("transactions", ids, problem ? :problem : :ok, problem || "transactional ids are accepted")
+            @needed.each_key do |resource, ids|
+              next unless resource == :transactional_id && ids.is_a?(Routing::Rights::Prefix)
+
+              problem = transaction("#{ids.text}guildhall.check")
+              @note.call("transactions", ids.text, problem ? :problem : :ok, problem || "transactional ids are accepted")
             end
           end
 
