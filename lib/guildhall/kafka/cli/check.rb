@@ -46,7 +46,8 @@ module Guildhall
           problems = found.select { |finding| finding.status == :problem }
           unless @options[:json]
             warnings = found.count { |finding| finding.status == :warning }
-            @out.puts("", "#{Printable.count(found.size, "check")}, #{Printable.count(problems.size, "problem")}, #{Printable.count(warnings, "warning")}")
+            sizes = {"check" => found.size, "problem" => problems.size, "warning" => warnings}
+            @out.puts("", sizes.map { |noun, size| Printable.count(size, noun) }.join(", "))
             first = problems.first and @out.puts("begin with #{first.area}, #{first.name}")
           end
           problems.empty? ? 0 : 1

@@ -49,7 +49,8 @@ module Guildhall
           # @return [String] a topic that is to be deleted, or its messages
           def described(topic)
             count = topic.messages
-            "#{topic.name} (#{Printable.count(topic.partitions.size, "partition")}, #{count ? "about #{count} messages" : "messages not known"})"
+            messages = count ? "about #{Printable.count(count, "message")}" : "messages not known"
+            "#{topic.name} (#{Printable.count(topic.partitions.size, "partition")}, #{messages})"
           end
         end
         private_constant :Named

@@ -161,7 +161,8 @@ module Guildhall
 
             config = @configs.fetch(described[:name])
             kept = config["cleanup.policy"].to_s.include?("delete") ? span(config["retention.ms"]) : nil
-            [Printable.count(described[:partitions].size, "partition"), Printable.count(replicas(described), "replica"), *(kept && "kept for #{kept}"),
+            [Printable.count(described[:partitions].size, "partition"), Printable.count(replicas(described), "replica"),
+             *(kept && "kept for #{kept}"),
              *("compacted" if config["cleanup.policy"].to_s.include?("compact"))].join(", ")
           end
 
