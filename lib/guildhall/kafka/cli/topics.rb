@@ -2,6 +2,7 @@
 
 require_relative "../routing/topic_config"
 require_relative "cluster_command"
+require_relative "moment"
 
 module Guildhall
   module Kafka
@@ -423,10 +424,6 @@ module Guildhall
         class Trim < ChangeCommand
           include Named
 
-          TIME_FORMS = "2026-11-27T08:00:00Z, 90m, 36h or 7d"
-          UNITS = {"s" => 1, "m" => 60, "h" => 3_600, "d" => 86_400}.freeze
-          private_constant :UNITS
-
           def self.summary = "Delete a topic's messages before an offset or a time"
 
           private
@@ -437,9 +434,9 @@ module Guildhall
           def define_options(options)
             options.banner = "usage: guildhall topics trim NAME --before OFFSET|TIME|end [options]\n#{self.class.summary}\n\n"
             super
-            options.on("--before PLACE", "an offset; a time, as #{TIME_FORMS} (that long ago); or end: all that are there")
+            options.on("--before PLACE", "an offset, a time, how long ago, or end: all that are there")
             options.on("--partitions A,B", Array, "only these partitions (default: all)")
-            options.separator("\nNothing brings the messages back.\n#{STATUSES}")
+            options.separator("\nA time: #{Moment::EXPLAINED}.\nNothing brings the messages back.\n#{STATUSES}")
           end
 
           def perform
@@ -463,10 +460,8 @@ module Guildhall
             return :end if text == "end"
             return Integer(text, 10) if text.match?(/\A\d+\z/)
 
-            match = /\A(\d+)([smhd])\z/.match(text)
-            match ? Time.now - (Integer(match[1], 10) * UNITS.fetch(match[2])) : Time.new(text)
-          rescue ::ArgumentError
-            raise Guildhall::ArgumentError, "--before takes an offset, a time (#{TIME_FORMS}) or end, not #{text.inspect} #{see_help}"
+            Moment.time(text) or
+              raise Guildhall::ArgumentError, "--before takes an offset, end, #{Moment::EXPLAINED}, not #{text.inspect} #{see_help}"
           end
         end
 

@@ -25,7 +25,7 @@ class KafkaTopicsCommandsTest < GuildhallTest
       %w[topics list --bogus] => "invalid option: --bogus (guildhall topics list --help)",
       %w[topics grow a -b x:1] => "how many partitions? --partitions N (guildhall topics grow --help)",
       %w[topics trim a -b x:1] => "before what? --before OFFSET|TIME|end (guildhall topics trim --help)",
-      %w[topics trim a --before soon -b x:1] => "--before takes an offset, a time (2026-11-27T08:00:00Z, 90m, 36h or 7d) or end, not \"soon\" (guildhall topics trim --help)",
+      %w[topics trim a --before soon -b x:1] => "--before takes an offset, end, #{Guildhall::Kafka::CLI::Moment::EXPLAINED}, not \"soon\" (guildhall topics trim --help)",
       %w[topics plan -b x:1] => "no application: name its file with -r ./app.rb",
       %w[cluster extra] => "unexpected argument: extra (guildhall cluster --help)"
     }.each do |arguments, text|
