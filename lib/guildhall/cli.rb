@@ -24,7 +24,8 @@ module Guildhall
     EXTENSION = "the C extension of Guildhall" # in the error of native.rb
     # Commands of the gem guildhall-tools, which say so where it is missing.
     TOOLS = %w[advise doctor].freeze
-    private_constant :INTERRUPTED, :BROKEN_PIPE, :EXTENSION, :TOOLS
+    OUTPUT = "<STDOUT>" # likewise, of the system
+    private_constant :INTERRUPTED, :BROKEN_PIPE, :EXTENSION, :TOOLS, :OUTPUT
 
     def initialize(out: $stdout, err: $stderr)
       @out = out
@@ -50,9 +51,12 @@ module Guildhall
     # @return [Integer] the exit status: 0 done, 1 failed, 2 wrong usage, 78 wrong configuration, 130 interrupted, 141 output unread, or
     #   what the command says
     def run(arguments)
-      name, *rest = arguments
+      # Where LANG names no encoding, Ruby takes them for ASCII.
+      name, *rest = arguments.map { |argument| argument.encoding == Encoding::US_ASCII ? argument.dup.force_encoding("UTF-8") : argument }
       status = command(name).new(out: @out, err: @err, cli: self).run(rest)
-      status.is_a?(Integer) ? status : 0
+      status = 0 unless status.is_a?(Integer)
+      @out.flush if status.zero? # at the exit Ruby would keep silent about what cannot be written
+      status
     rescue Guildhall::Error => error
       complain(error.message, self.class.status(error))
     rescue Interrupt
@@ -61,6 +65,10 @@ module Guildhall
       raise unless error.message.include?(EXTENSION) # anything else is the application's
 
       complain(error.message, 1)
+    rescue Errno::ENOSPC => error
+      raise unless error.message.include?(OUTPUT)
+
+      complain("standard output: #{Errno::ENOSPC.new.message}", 1)
     rescue Errno::EPIPE
       BROKEN_PIPE # the reader has enough, as in `guildhall lag | head -1`
     end

@@ -48,6 +48,18 @@ class CLITest < GuildhallTest
     assert_equal "guildhall: invalid argument: --limit x (guildhall dlq list --help)\n", run_cli("dlq", "list", "--limit", "x")[2]
   end
 
+  def test_arguments_in_other_encodings
+    status, _, err = run_cli("info", "\xFF")
+    assert_equal [2, "guildhall: invalid byte sequence in UTF-8: \"\\xFF\" (guildhall info --help)\n"], [status, err]
+    assert_equal "guildhall: unexpected argument: é (guildhall info --help)\n", run_cli("info", "é".dup.force_encoding("US-ASCII"))[2]
+  end
+
+  def test_output_that_cannot_be_written
+    skip "there is no /dev/full" unless File.exist?("/dev/full")
+    _, err, status = run_command(["sh", "-c", "exec #{RbConfig.ruby} exe/guildhall version > /dev/full"])
+    assert_equal [1, "guildhall: standard output: No space left on device\n"], [status.exitstatus, err]
+  end
+
   def test_help_of_help_and_the_order_of_notes
     assert_includes run_cli("help", "--help")[1], "usage: guildhall help [COMMAND]"
     assert_match(/2 wrong usage\.\n\z/, run_cli("advise", "--help")[1])

@@ -51,6 +51,10 @@ module Guildhall
         parser.parse(arguments, into: @options)
       rescue OptionParser::ParseError => error
         raise Guildhall::ArgumentError, "#{error.reason}: #{error.args.join(" ")}#{suggestion(error)} #{see_help}"
+      rescue ::ArgumentError => error # OptionParser compares what may be an option
+        raise if arguments.all?(&:valid_encoding?)
+
+        raise Guildhall::ArgumentError, "#{error.message}: #{arguments.reject(&:valid_encoding?).map(&:dump).join(" ")} #{see_help}"
       end
 
       def suggestion(error)

@@ -221,7 +221,11 @@ module Guildhall
       def self.found(settings, code, detail)
         brokers = "Kafka at #{servers(settings)}"
         what = Broker::Errors.symbol(code) == :ssl ? "TLS with #{brokers} fails" : "#{brokers} refuses the credentials"
-        advice = detail.match?(Broker::Errors::TOKEN_REFUSED) ? Broker::Errors::TOKEN_ADVICE : Broker::Errors.advice(code)
+        advice = case detail
+                 when Broker::Errors::WITHOUT_LOGIN then Broker::Errors::WITHOUT_LOGIN_ADVICE
+                 when Broker::Errors::TOKEN_REFUSED then Broker::Errors::TOKEN_ADVICE
+                 else Broker::Errors.advice(code)
+                 end
         new(code, Broker::Errors.name_of(code), "#{what} (#{detail}): #{advice}")
       end
       private_class_method :found

@@ -64,6 +64,7 @@ module Guildhall
           /\A#{NO_FIRST_ANSWER}/o => "check whether the broker's process is suspended, was until now, or is still starting, and the " \
                                      "network between",
           /#{JUST_CONNECTED}/o => "check security.protocol: the broker seems to expect SASL (sasl_plaintext, sasl_ssl)",
+          Broker::Errors::WITHOUT_LOGIN => Broker::Errors::WITHOUT_LOGIN_ADVICE,
           /alert (?:bad certificate|certificate required|unknown ca|handshake failure)/i =>
             "the broker wants a client certificate that it trusts: set ssl.certificate.location and ssl.key.location",
           /alert (?:certificate (?:expired|revoked|unknown)|unsupported certificate)/i =>

@@ -23,6 +23,15 @@ class KafkaErrorsTest < GuildhallTest
     assert_match(%r{\ATOPIC_AUTHORIZATION_FAILED: orders/2: Fetch from broker 1 failed; grant READ on topic orders\z}, error.message)
   end
 
+  def test_a_listener_that_asks_for_no_login
+    detail = "SASL SCRAM-SHA-256 mechanism handshake failed: Broker: Request not valid in current SASL state: broker's supported mechanisms: "
+    error = Guildhall::Kafka::AuthenticationError.at({"bootstrap.servers": "b:1"}, -169, detail)
+    assert_match(/check security\.protocol: this listener asks for no login/, error.message)
+    refute_match(/sasl\.password/, error.message)
+    error = Guildhall::Kafka::AuthenticationError.at({"bootstrap.servers": "b:1"}, -169, "Unsupported SASL mechanism: broker's supported mechanisms: PLAIN")
+    assert_includes error.message, "sasl.password"
+  end
+
   # As a member of the consumer protocol is told.
   def test_a_topic_that_is_not_named_is_one_of_the_group
     error = Guildhall::Kafka::KafkaError.from(read(29, "ConsumerGroupHeartbeat failed"), "shop")

@@ -57,7 +57,7 @@ module Guildhall
           name: Settings::Rules::TOPIC_NAME, partitions: COUNT, replicas: OptionRules.integer(1..32_767).or(nil),
           config: OptionRules.rule("a Hash of settings") { |value| value.is_a?(Hash) },
           before: OptionRules.rule("an offset, a Time or :end") do |value|
-            value == :end || value.is_a?(Time) || (value.is_a?(Integer) && !value.negative?)
+            value == :end || value.is_a?(Time) || (value.is_a?(Integer) && value.between?(0, (2**63) - 1))
           end
         )
         private_constant :RESOURCE, :SET, :DELETE, :SOURCES, :INTERNAL, :COUNT, :RULES

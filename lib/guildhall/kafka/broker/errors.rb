@@ -115,6 +115,9 @@ module Guildhall
         TOKEN_REFUSED = /OAUTHBEARER|invalid_token/
         TOKEN_ADVICE = "check the token that config.oauth_token brings: who issued it, for which audience, until when, and whether the " \
                        "brokers know its principal"
+        # A listener that asks for no login.
+        WITHOUT_LOGIN = /supported mechanisms: ?(?:;|\z)/
+        WITHOUT_LOGIN_ADVICE = "check security.protocol: this listener asks for no login (ssl, plaintext), or name the port of one that does"
         # What was tried with a topic, or another resource, of a known name => code => what to do.
         ADVICE_TO = {
           produce: {

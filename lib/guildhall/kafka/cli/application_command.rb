@@ -42,6 +42,10 @@ module Guildhall
 
           require "guildhall/kafka"
           require File.expand_path(file)
+        rescue SystemExit => error
+          raise unless error.success? # nothing was done yet
+
+          raise Guildhall::ArgumentError, "#{file} ends the process while it is loaded"
         end
 
         # @return [String, nil] nil: there is none

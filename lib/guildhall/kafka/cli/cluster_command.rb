@@ -27,6 +27,8 @@ module Guildhall
         def given_settings = @given_settings ||= []
 
         def call(arguments)
+          raise Guildhall::ArgumentError, "a name is empty: is a variable of the shell not set? #{see_help}" if arguments.any?(&:empty?)
+
           @arguments = arguments
           super
         end

@@ -90,10 +90,11 @@ module Guildhall
         end
 
         def call(arguments)
-          {watch: 0.1, max: 0, "max-seconds": 0}.each do |name, least|
-            next unless @options[name]&.<(least)
+          {watch: 0.1..86_400, max: 0.., "max-seconds": 0..}.each do |name, range|
+            next if @options[name].nil? || range.cover?(@options[name])
 
-            raise Guildhall::ArgumentError, "--#{name} must be #{least} or more, not #{@options[name]} #{see_help}"
+            raise Guildhall::ArgumentError, "--#{name} must be #{range.begin} or more#{", #{range.end} at most" if range.end}, not " \
+                                            "#{@options[name]} #{see_help}"
           end
           super
         end

@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require "date"
-require "time"
 
 module Guildhall
   module Kafka
@@ -13,11 +12,12 @@ module Guildhall
         EPOCH = /\A@\d+(?:\.\d+)?\z/
         MILLISECONDS = 100_000_000_000 # an epoch above is in milliseconds
         OFFSETS = /\A\d+:\d+(?:,\d+:\d+)*\z/
-        DATE = /\A\d{4}-\d\d-\d\d\z/
+        ZONE = / ?(?:Z|UTC|GMT|[+-](?:0\d|1[0-4])(?::?[0-5]\d)?)/
+        DATE = /\A\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d(?:\.\d+)?)?#{ZONE}?)?\z/
         EXPLAINED = "10m, 2h or 3d (ago), 2026-11-27, \"2026-11-27 03:00\" or any ISO 8601 (UTC unless it names another zone), " \
                     "@1764212400 (epoch)"
         FROM = "earliest, latest, an offset, -100 (messages from the end), 0:17,1:9 (partition:offset), "
-        private_constant :UNITS, :AGO, :EPOCH, :MILLISECONDS, :OFFSETS, :DATE, :FROM
+        private_constant :UNITS, :AGO, :EPOCH, :MILLISECONDS, :OFFSETS, :ZONE, :DATE, :FROM
 
         # @return [Integer, Symbol, Time, Hash{Integer=>Integer}] as `from:` of {Application::Queries#search}
         # @raise [Guildhall::ArgumentError]
@@ -54,8 +54,7 @@ module Guildhall
           case text
           when AGO then now - (Float(text.chop) * UNITS.fetch(text[-1]))
           when EPOCH then Time.at(Rational(text.delete_prefix("@")) / (text.delete_prefix("@").to_i > MILLISECONDS ? 1000 : 1))
-          when DATE then Time.iso8601("#{text}T00:00:00Z")
-          when /\A\d{4}-\d\d-\d\d[ T]\d\d:\d\d/ then DateTime.parse(text).to_time # which takes UTC where no zone is named
+          when DATE then DateTime.parse(text).to_time # which takes UTC where no zone is named
           end
         rescue ::ArgumentError # the 31st of February
           nil

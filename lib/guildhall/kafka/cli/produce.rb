@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "guildhall/clock"
+require "guildhall/printable"
 require_relative "cluster_command"
 require_relative "message_codec"
 
@@ -16,7 +17,7 @@ module Guildhall
         WAIT_SECONDS = 0.2 # for input, so that Ctrl-C ends it
         PROGRESS_SECONDS = 1
         COMPLAINTS = 10 # printed; the others are counted
-        RATE = %r{\A(\d+(?:\.\d+)?)(?:/([smh]))?\z}
+        RATE = %r{\A(\d{1,9}(?:\.\d+)?)(?:/([smh]))?\z}
         SECONDS = {nil => 1, "s" => 1, "m" => 60, "h" => 3_600}.freeze
         NOTES = <<~TEXT
 
@@ -147,7 +148,9 @@ module Guildhall
 
             chunk = input.readpartial(CHUNK_BYTES).b
             rest << chunk
-            raise Guildhall::ArgumentError, "line #{number} is longer than #{MAX_LINE_BYTES} bytes" if rest.bytesize > MAX_LINE_BYTES
+            if rest.bytesize > MAX_LINE_BYTES
+              return refuse("line #{number}", "it is longer than #{MAX_LINE_BYTES} bytes; what follows it is not read", 1)
+            end
 
             last = rest.rindex("\n") or next
             lines = rest.slice!(0..last).split("\n", -1)
@@ -273,8 +276,8 @@ module Guildhall
               refuse("a message of #{messages[sent][:payload].to_s.bytesize} bytes", ProduceError.reason_of(error)) unless full?(error)
               messages = messages.drop(full?(error) ? sent : sent + 1)
               return refuse_all(messages, "interrupted") if @stopping
-            rescue Guildhall::EncodeError => error # of a route's serializer: none was sent
-              return refuse(messages.size == 1 ? "a message" : "#{messages.size} messages", error.message, messages.size) if messages.one?
+            rescue Guildhall::EncodeError, Guildhall::ArgumentError => error # of one message, all are seen before the first is sent: none was
+              return refuse("a message", error.message) if messages.one?
 
               messages.each { |message| hand_over([message]) }
               messages = []
@@ -330,7 +333,7 @@ module Guildhall
 
         def delivered
           seconds = format("%.1f", Clock.now - @began_at)
-          "#{@account.delivered} messages (#{@account.bytes} bytes) delivered to #{@topic} in #{seconds} s"
+          "#{Printable.count(@account.delivered, "message")} (#{@account.bytes} bytes) delivered to #{@topic} in #{seconds} s"
         end
 
         def conclude

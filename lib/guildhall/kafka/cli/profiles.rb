@@ -68,9 +68,11 @@ module Guildhall
           return {} unless File.exist?(@path)
 
           found = ::YAML.safe_load_file(@path) || {}
-          return found if found.is_a?(Hash) && found.all? { |name, settings| name.is_a?(String) && settings.is_a?(Hash) }
+          return found if found.is_a?(Hash) && found.all? { |name, settings| name.is_a?(String) && settings.is_a?(Hash) && settings.keys.all?(String) }
 
           raise Guildhall::ArgumentError, "#{@path} must have names of profiles, and librdkafka's settings of each"
+        rescue SystemCallError => error
+          raise Guildhall::ArgumentError, "#{@path} cannot be read: #{error.class.new.message}"
         rescue Psych::Exception => error
           raise Guildhall::ArgumentError, "#{@path} cannot be read as YAML, in line #{error.line}" if error.respond_to?(:line)
 

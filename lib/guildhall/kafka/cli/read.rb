@@ -36,7 +36,7 @@ module Guildhall
         def run(arguments)
           @given = arguments
           super
-        rescue Guildhall::Error => error
+        rescue Guildhall::Error, Errno::ENOSPC => error
           raise unless Guildhall::CLI.status(error) == 1
 
           @err.puts("guildhall: #{error.message}")
@@ -207,9 +207,8 @@ module Guildhall
         def quoted(argument) = argument.match?(%r{\A[\w.,:=@%+/-]+\z}) ? argument : "'#{argument.gsub("'", "'\\\\''")}'"
 
         def without_secret(argument)
-          before, value = /\A((?:-X|--setting=)?[\w.]+=|--registry=)?(.*)\z/m.match(argument).captures
-          name = before.to_s.delete_prefix("-X").delete_prefix("--setting=").delete_suffix("=")
-          Config::Secrets.secret?(name, value) ? "#{before}#{Config::Secrets::HIDDEN}" : argument
+          option, name, value = /\A(-\w*?X|--[a-z-]+=)?([\w.]+=)?(.*)\z/m.match(argument).captures # options may be abbreviated, and joined
+          Config::Secrets.secret?(name.to_s.delete_suffix("="), value) ? "#{option}#{name}#{Config::Secrets::HIDDEN}" : argument
         end
 
         def count(number) = number.to_s.gsub(/(\d)(?=(\d{3})+\z)/, '\1,')

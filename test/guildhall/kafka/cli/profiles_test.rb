@@ -34,6 +34,12 @@ class ProfilesTest < GuildhallTest
     end
   end
 
+  def test_a_file_that_cannot_be_read
+    profiles = Guildhall::Kafka::CLI::Profiles.new({"GUILDHALL_PROFILES" => Dir.tmpdir})
+    assert_equal "#{Dir.tmpdir} cannot be read: Is a directory", error { profiles.names }
+    with_profiles("local: {1: hush}") { |some| assert_match(/must have names of profiles/, error { some.fetch("local") }) }
+  end
+
   def test_a_profile_that_is_missing
     with_profiles(TEXT) do |profiles|
       assert_match(/there is no profile stagin in .*profiles.yml; did you mean staging\?/, error { profiles.fetch("stagin") })

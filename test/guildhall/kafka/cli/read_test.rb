@@ -101,9 +101,28 @@ class KafkaReadTest < GuildhallTest
   def test_no_secret_is_printed
     produce("a\nb\n", "t")
     _, err, = read("t", "--limit", "1", "-X", "sasl.password=hush", "-Xssl.key.password=hush", "--setting=ssl.keystore.password=hush",
-      "--registry", "http://me:hush@localhost")
+      "--registry", "http://me:hush@localhost", "--set=sasl.password=hush", "--reg=http://me:hush@localhost")
     assert_includes err, "to continue: guildhall read t --limit 1 -X 'sasl.password=[hidden]'"
     refute_includes err, "hush"
+  end
+
+  def test_a_line_that_no_producer_takes
+    lines = ["1", "2", %(3","partition":99999999999999999999,"a":"), %(4","timestamp":9223372036854775807,"a":"), %q(5","headers":{"\u0000":"x"},"a":"), "6"]
+    out, err, status = produce(lines.map { |line| %({"payload":"#{line}"}\n) }.join, "t", "--json-lines")
+    assert_equal ["", 1], [out, status]
+    assert_equal 3, err.scan("a message not sent: ").size
+    assert_includes err, "3 messages (3 bytes) delivered to t in"
+    assert_equal %w[1 2 6], read("t", "-o", "%v\n").first.split.sort
+  end
+
+  def test_a_rate_that_is_no_rate
+    ["0", "1#{"0" * 400}", "-1"].each do |rate|
+      assert_match(/--rate takes a number of messages/, assert_raises(Guildhall::ArgumentError) { produce("a", "t", "--rate=#{rate}") }.message)
+    end
+  end
+
+  def test_an_empty_name
+    assert_match(/\Aa name is empty/, assert_raises(Guildhall::ArgumentError) { produce("a", "") }.message)
   end
 
   def test_keys_and_headers
