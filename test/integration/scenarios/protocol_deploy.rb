@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 # broker: real (one of its own: the brokers decide the session of this protocol's members)
+# everyday: no
 # stress: the classic protocol beside it, for comparison
 #
 # Proves what a rolling deploy of a group costs with the consumer protocol, in rests of partitions, while messages come. A process that

@@ -1,6 +1,8 @@
 # frozen_string_literal: true
 
 # broker: real (one of its own: the brokers decide the session of this protocol's members)
+# everyday: no
+# stress: all of it
 #
 # Proves that a group changes its protocol in place, while messages come and its processes are replaced one after the other: from eager
 # rebalances to the consumer protocol, and back to eager or cooperative ones; members of both kinds share the partitions meanwhile, for as

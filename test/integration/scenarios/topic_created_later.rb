@@ -58,7 +58,7 @@ Scenario.run do
   2.times do
     refusal = refusals.pop(timeout: 60)
     check(refusal[:error].is_a?(Guildhall::Kafka::AuthorizationError), refusal[:error].inspect)
-    check(refusal[:error].message.include?("grant the user"), refusal[:error].message)
+    check(refusal[:error].message.include?("grant CREATE on topic"), refusal[:error].message)
   end
   retries = "#{name}.#{group}.retry.1"
   eventually("the topic is there, and assigned") { Guildhall::Kafka.application.partitions.any? { |one| one.name == retries } }

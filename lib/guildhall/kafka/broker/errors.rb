@@ -117,7 +117,7 @@ module Guildhall
                        "brokers know its principal"
         # A listener that asks for no login.
         WITHOUT_LOGIN = /supported mechanisms: ?(?:;|\z)/
-        WITHOUT_LOGIN_ADVICE = "check security.protocol: this listener asks for no login (ssl, plaintext), or name the port of one that does"
+        WITHOUT_LOGIN_ADVICE = "check security.protocol: this listener asks for no login (ssl, plaintext), or name another port"
         # What was tried with a topic, or another resource, of a known name => code => what to do.
         ADVICE_TO = {
           produce: {

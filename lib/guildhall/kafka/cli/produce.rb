@@ -276,7 +276,7 @@ module Guildhall
               refuse("a message of #{messages[sent][:payload].to_s.bytesize} bytes", ProduceError.reason_of(error)) unless full?(error)
               messages = messages.drop(full?(error) ? sent : sent + 1)
               return refuse_all(messages, "interrupted") if @stopping
-            rescue Guildhall::EncodeError, Guildhall::ArgumentError => error # of one message, all are seen before the first is sent: none was
+            rescue Guildhall::EncodeError, Guildhall::ArgumentError => error # of one message: none was sent
               return refuse("a message", error.message) if messages.one?
 
               messages.each { |message| hand_over([message]) }

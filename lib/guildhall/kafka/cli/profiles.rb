@@ -60,6 +60,8 @@ module Guildhall
           end
         end
 
+        def settings?(value) = value.is_a?(Hash) && value.keys.all?(String)
+
         def profiles
           @profiles ||= read
         end
@@ -68,7 +70,7 @@ module Guildhall
           return {} unless File.exist?(@path)
 
           found = ::YAML.safe_load_file(@path) || {}
-          return found if found.is_a?(Hash) && found.all? { |name, settings| name.is_a?(String) && settings.is_a?(Hash) && settings.keys.all?(String) }
+          return found if found.is_a?(Hash) && found.all? { |name, settings| name.is_a?(String) && settings?(settings) }
 
           raise Guildhall::ArgumentError, "#{@path} must have names of profiles, and librdkafka's settings of each"
         rescue SystemCallError => error
