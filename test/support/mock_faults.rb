@@ -40,6 +40,8 @@ class MockFaults
   # Its answers take a minute.
   def slow(broker) = self.class.rd_kafka_mock_broker_set_rtt(@cluster, broker, 60_000)
 
+  def quick(broker) = self.class.rd_kafka_mock_broker_set_rtt(@cluster, broker, 0)
+
   # @param broker [Integer] which one coordinates the group
   def coordinator(group, broker) = self.class.rd_kafka_mock_coordinator_set(@cluster, "group", group, broker)
 

@@ -16,7 +16,8 @@ module Guildhall
       module NativeClient
         SLICE_MS = 100 # so that a thread that waits can be interrupted
         EVENTS = 16
-        private_constant :SLICE_MS, :EVENTS
+        LEAVING_PAUSE_SECONDS = 1 # between two looks at a client that takes long to leave
+        private_constant :SLICE_MS, :EVENTS, :LEAVING_PAUSE_SECONDS
 
         # The gem's client configuration, without the callback for tokens that the gem gives each client once any library has set one in
         # this process: {Tokens} brings ours, and librdkafka would not fetch any itself (`sasl.oauthbearer.method oidc`) beside it.
@@ -53,7 +54,7 @@ module Guildhall
         end
 
         # Leaves the consumer group; rebalance callbacks run in this thread. librdkafka's own function waits until somebody answers.
-        # @return [Boolean] whether that was done, or there is nothing to leave
+        # @return [FFI::Pointer, nil] nil: that was done, or there is nothing to leave; else the queue for {.finish_leaving}
         def leave(timeout)
           with_inner do |handle|
             NativeClient.outlive_ruby(handle)
@@ -61,20 +62,43 @@ module Guildhall
             error = Librdkafka.rd_kafka_consumer_close_queue(handle, queue)
             unless error.null? # after a fatal error the membership has ended, and closing it never returns
               Rdkafka::Bindings.rd_kafka_error_destroy(error)
-              next true
+              next
             end
 
             limit = Clock.now + timeout
-            buffer = FFI::MemoryPointer.new(:pointer, EVENTS)
+            kept = nil
             loop do
-              count = Rdkafka::Bindings.rd_kafka_consume_batch_queue(queue, SLICE_MS, buffer, EVENTS)
-              count.times { |index| Rdkafka::Bindings.rd_kafka_message_destroy(buffer.get_pointer(index * FFI::Pointer.size)) }
-              break true if Librdkafka.rd_kafka_consumer_closed(handle) == 1
-              break false if Clock.now > limit
+              NativeClient.serve(queue)
+              break if Librdkafka.rd_kafka_consumer_closed(handle) == 1
+              break kept = queue if Clock.now > limit
             end
+            kept
           ensure
-            Librdkafka.rd_kafka_queue_destroy(queue) if queue
+            Librdkafka.rd_kafka_queue_destroy(queue) if queue && !kept
           end
+        end
+
+        # Carries out what librdkafka asks for while a consumer leaves.
+        def self.serve(queue)
+          buffer = FFI::MemoryPointer.new(:pointer, EVENTS)
+          count = Rdkafka::Bindings.rd_kafka_consume_batch_queue(queue, SLICE_MS, buffer, EVENTS)
+          count.times { |index| Rdkafka::Bindings.rd_kafka_message_destroy(buffer.get_pointer(index * FFI::Pointer.size)) }
+        end
+
+        # Goes on where {#leave} was not done in time, in the background, for as long as it takes, and then destroys the client. What nobody
+        # took of the queue would fill the memory: statistics come for as long as the client lives.
+        # @param client [Object] whose callbacks librdkafka calls: it must not be collected
+        def self.finish_leaving(handle, queue, client)
+          thread = Thread.new do
+            until Librdkafka.rd_kafka_consumer_closed(handle) == 1
+              serve(queue)
+              sleep(LEAVING_PAUSE_SECONDS)
+            end
+            Librdkafka.rd_kafka_queue_destroy(queue)
+            Librdkafka.rd_kafka_destroy(handle)
+            client
+          end
+          thread.name = "guildhall leaving"
         end
 
         # Takes the handle from the gem, which would destroy it with the GVL: the whole process would be blocked, and where a request ends

@@ -25,7 +25,13 @@ module Guildhall
         # afterwards: then the offsets of work in progress can no longer be stored.
         class Configuration < Broker::NativeClient::Configuration
           ASSIGN = Rdkafka::Bindings::RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS
-          private_constant :ASSIGN
+          NOBODY = Class.new do
+            def partitions_assigned(*) = nil
+            def partitions_revoked(*, **) = nil
+            def statistics_emitted(_json) = nil
+            def client_failed(*) = nil
+          end.new.freeze
+          private_constant :ASSIGN, :NOBODY
 
           # @param listener [#partitions_assigned, #partitions_revoked, #statistics_emitted] called in the thread that polls: before
           #   messages of a partition come, and before it is given up; `client_failed`, where it has that, with the code and the reason of
@@ -43,6 +49,9 @@ module Guildhall
               @listener.client_failed(code, reason)
             end
           end
+
+          # It hears of nothing any more.
+          def forget_listener = @listener = NOBODY
 
           private
 
@@ -197,16 +206,20 @@ module Guildhall
         def begin_offset(topic, partition) = known_offsets(topic, partition).first
         def end_offset(topic, partition) = known_offsets(topic, partition).last
 
-        # Leaves the group; the rebalance callback runs in this thread. Blocks for the brokers' answers. If they do not come in time, the
-        # handle of librdkafka is not destroyed: that would wait for them, and so would the end of the process.
+        # Leaves the group; the rebalance callback runs in this thread. Blocks for the brokers' answers. If they do not come in time, that
+        # goes on in the background, where nobody hears of it, and does not hold up the end of the process.
         # @return [Boolean] whether all was done in time
         def close(timeout: CLOSE_TIMEOUT_SECONDS)
           limit = Clock.now + timeout
           @commits.close
-          left = @native.leave(timeout)
+          rest = @native.leave(timeout)
           @tokens&.remove(self)
           handle = Broker::NativeClient.detach(@consumer)
-          left && Broker::NativeClient.destroy(handle, Clock.left(limit, least: 0.5))
+          return Broker::NativeClient.destroy(handle, Clock.left(limit, least: 0.5)) unless rest
+
+          @config.forget_listener
+          Broker::NativeClient.finish_leaving(handle, rest, self)
+          false
         end
 
         private

@@ -3,6 +3,7 @@
 require "test_helper"
 require "guildhall/kafka"
 require "guildhall/kafka/testing"
+require "support/mock_faults"
 
 # What the framework asks of librdkafka, on the embedded broker.
 class KafkaClientTest < GuildhallTest
@@ -55,6 +56,58 @@ class KafkaClientTest < GuildhallTest
     assert client.commit(timeout: 10)
     assert_includes client.topic_names(5_000), "t"
   end
+end
+
+# A member whose answers do not come: it is given up, and must not stay in memory for that, with statistics that nobody takes.
+class KafkaClientLeavingTest < GuildhallTest
+  class Listener
+    attr_reader :statistics, :assigned
+
+    def initialize = @statistics = 0
+    def partitions_assigned(*) = @assigned = true
+    def partitions_revoked(*, **) = nil
+    def statistics_emitted(_json) = @statistics += 1
+  end
+
+  def test_a_client_that_cannot_leave_in_time_is_destroyed_later
+    broker = Guildhall::Kafka::Testing::EmbeddedBroker.start
+    broker.create_topic("t", partitions: 1)
+    before = native_clients
+    listener = Listener.new
+    client = member(broker, listener)
+    eventually { poll(client) || (listener.assigned && client.store("t", 0, 5)) }
+    faults = MockFaults.new(broker)
+    faults.slow(1)
+    client.commit_soon # librdkafka waits for the answer before it leaves
+    refute client.close(timeout: 0.2)
+    heard = listener.statistics
+    broker.suspend
+    faults.quick(1)
+    broker.resume
+    eventually(60) { native_clients == before }
+    assert_equal heard, listener.statistics
+    client = nil
+  ensure
+    client&.close
+    broker&.stop
+  end
+
+  private
+
+  def member(broker, listener)
+    client = Guildhall::Kafka::Group::Client.new({"bootstrap.servers": broker.bootstrap_servers, "group.id": "g", "group.protocol": "classic",
+                                                  "statistics.interval.ms": 50}, listener)
+    client.subscribe(["t"])
+    client
+  end
+
+  def poll(client)
+    message = client.with_handle { |handle| Rdkafka::Bindings.rd_kafka_consumer_poll(handle, 50) }
+    Rdkafka::Bindings.rd_kafka_message_destroy(message) unless message.null?
+    nil
+  end
+
+  def native_clients = Dir["/proc/self/task/*/comm"].count { |file| File.read(file).strip == "rdk:main" }
 end
 
 class KafkaCoordinatorTest < GuildhallTest
