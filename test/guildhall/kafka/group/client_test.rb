@@ -96,7 +96,7 @@ class KafkaClientLeavingTest < GuildhallTest
 
   def member(broker, listener)
     client = Guildhall::Kafka::Group::Client.new({"bootstrap.servers": broker.bootstrap_servers, "group.id": "g", "group.protocol": "classic",
-                                                  "statistics.interval.ms": 50}, listener)
+                                                  "statistics.interval.ms": 50, "enable.auto.offset.store": false, "enable.auto.commit": false}, listener)
     client.subscribe(["t"])
     client
   end
