@@ -41,7 +41,9 @@ module Guildhall
         end
 
         # A line that makes no message.
-        class LineError < StandardError; end
+        class LineError < StandardError
+          include Guildhall::Error
+        end
         private_constant :Account, :LineError
 
         private
@@ -181,7 +183,7 @@ module Guildhall
 
           message = @options[:"json-lines"] ? from_object(line) : {payload: line}
           encoded({topic: @topic, **message, **given(message)})
-        rescue LineError, Guildhall::Error => error
+        rescue Guildhall::Error => error
           refuse("line #{number}", error.message)
           nil
         end
