@@ -1,23 +1,34 @@
 # frozen_string_literal: true
 
-require "socket"
-require "tmpdir"
+require_relative "../../support/broker_process"
 
 # A broker of one scenario's own, on ports that are free: one that the scenario kills or freezes, or whose settings others would not get on
 # with. Other scenarios run beside it.
 class OwnBroker
+  DEFAULTS = {
+    "process.roles" => "broker,controller", "node.id" => 1, "controller.listener.names" => "CONTROLLER",
+    "offsets.topic.replication.factor" => 1, "offsets.topic.num.partitions" => 5,
+    "transaction.state.log.replication.factor" => 1, "transaction.state.log.min.isr" => 1, "transaction.state.log.num.partitions" => 5,
+    "share.coordinator.state.topic.replication.factor" => 1, "share.coordinator.state.topic.min.isr" => 1,
+    "group.initial.rebalance.delay.ms" => 0, "auto.create.topics.enable" => true, "num.partitions" => 1
+  }.freeze
+  private_constant :DEFAULTS
+
   # @return [String] its address
   attr_reader :servers
 
-  # @param control [String] a command that takes `start PORT`, `kill PORT`, `resume PORT` and `stop PORT`, with BROKER_DIR
-  # @param settings [Hash{String=>Object}] of the broker, beside those that the command gives it
-  def initialize(control, settings)
-    @control = control
-    @port = free_port
-    @servers = "127.0.0.1:#{@port}"
-    @data = File.join(ENV.fetch("SCENARIO_FOLDER", Dir.tmpdir), "broker-#{@port}")
-    command("start")
-    configure(settings) if settings.any?
+  # Blocks until it answers.
+  # @param settings [Hash{String=>Object}] of the broker, beside {DEFAULTS}
+  def initialize(settings)
+    port, controller = BrokerProcess.free_ports(2)
+    @servers = "127.0.0.1:#{port}"
+    addresses = {
+      "controller.quorum.voters" => "1@127.0.0.1:#{controller}", "advertised.listeners" => "PLAINTEXT://#{@servers}",
+      "listeners" => "PLAINTEXT://#{@servers},CONTROLLER://127.0.0.1:#{controller}"
+    }
+    properties = {**DEFAULTS, **addresses, **settings}.map { |name, value| "#{name}=#{value}" }.join("\n")
+    @process = BrokerProcess.new(BrokerProcess.folder, properties, port)
+    @process.start
   rescue StandardError
     stop
     raise
@@ -31,42 +42,14 @@ class OwnBroker
   end
 
   # @return [Integer] of its process
-  def pid = Integer(File.read(File.join(@data, "pid")))
+  def pid = @process.pid
 
   # And removes its data.
-  def stop = command("stop")
+  def stop = @process&.stop
 
   # With -9; what it has stored stays.
-  def kill = command("kill")
+  def kill = @process.kill
 
-  # After it was killed. With much to recover it takes longer than the command waits.
-  # @return [Boolean] whether it answers
-  def resume? = system(environment, @control, "resume", @port.to_s, out: File::NULL, err: File::NULL)
-
-  private
-
-  def configure(settings)
-    kill
-    File.write(File.join(@data, "server.properties"), settings.map { |name, value| "#{name}=#{value}\n" }.join, mode: "a")
-    3.times.any? { resume? } or raise "the broker did not resume" # on a busy machine it takes longer than the command waits
-  end
-
-  def environment = {"BROKER_DIR" => @data, "BROKER_HEAP" => "256m"}
-
-  def command(verb)
-    system(environment, @control, verb, @port.to_s, out: File::NULL) or raise "the broker did not #{verb}"
-  end
-
-  # The controller has the next one. Connections of others get their ports from the system, which gives out higher ones: nobody takes these
-  # until the broker listens there.
-  def free_port
-    (10_000...20_000).step(2).to_a.shuffle(random: Random.new).find { |port| free?(port) && free?(port + 1) } or raise "no two ports are free"
-  end
-
-  def free?(port)
-    TCPServer.new("127.0.0.1", port).close
-    true
-  rescue SystemCallError
-    false
-  end
+  # After it was killed. Blocks until it answers.
+  def resume = @process.start
 end

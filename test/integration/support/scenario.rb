@@ -44,7 +44,7 @@ class Scenario
     Rdkafka::Config.logger = Logger.new($stderr, level: Logger::FATAL)
     scenario = new
     TimeLimit.watch("the scenario", Integer(ENV.fetch("SCENARIO_LIMIT", TimeLimit::SECONDS))) do
-      unless consumer_protocol? && !scenario.own_broker(QUICK_GROUPS) # without a command to start one with, there is nothing to prove
+      unless consumer_protocol? && !scenario.own_broker(QUICK_GROUPS) # where none can be started, there is nothing to prove
         scenario.instance_eval(&)
         scenario.settle
       end
@@ -153,14 +153,13 @@ class Scenario
 
   # From here on this scenario is on a broker of its own, which it may kill, freeze or configure: others run beside it, on the other one.
   # @param settings [Hash{String=>Object}] of the broker
-  # @return [OwnBroker, nil] nil where there is no command to start one with: then there is nothing to prove
+  # @return [OwnBroker, nil] nil where none can be started: then there is nothing to prove
   def own_broker(settings = {})
-    control = ENV.fetch("KAFKA_BROKER_CONTROL", "")
-    if control.empty?
-      notes << "skipped: no KAFKA_BROKER_CONTROL"
+    if (missing = BrokerProcess.missing)
+      notes << "skipped: #{missing}"
       return
     end
-    @own_broker = OwnBroker.new(control, settings)
+    @own_broker = OwnBroker.new(settings)
     @servers = @own_broker.servers
     @own_broker
   end
@@ -250,7 +249,7 @@ class Scenario
     @own_broker.kill
     yield
     3.times do
-      eventually("the broker came back") { @own_broker.resume? }
+      @own_broker.resume
       return if ONE_GROUP_A_COORDINATOR.all? { |group| coordinator?(group, topic) }
 
       notes << "came back without a coordinator"
