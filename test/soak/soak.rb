@@ -81,8 +81,9 @@ module Soaking
       @watcher&.kill&.join
       @workforce&.kill_all
       @readers&.stop
-      @cluster&.stop
-      FileUtils.rm_f(@journal) if @leaks && clean? # else it says what has become of each message
+      clean = @leaks && clean?
+      @cluster&.stop(keep: (@folder unless clean)) # what brokers have stored, and the journal, say what has become of each message
+      FileUtils.rm_f(@journal) if clean
     end
 
     # @return [Boolean] after {#perform}

@@ -138,9 +138,11 @@ class Cluster
     known.any? && known.all? { |topic| topic[:partitions].any? && topic[:partitions].all? { |one| one[:isr].size == one[:replicas].size } }
   end
 
-  def stop
-    @brokers&.each_value(&:stop)
-    @folders&.each_value { |folder| FileUtils.rm_rf(folder) }
+  # And removes what they have stored.
+  # @param keep [String, nil] a folder that is to have it instead
+  def stop(keep: nil)
+    @brokers&.each_value(&:kill)
+    @folders&.each { |number, folder| keep ? FileUtils.mv(folder, File.join(keep, "broker-#{number}")) : FileUtils.rm_rf(folder) }
   end
 
   # Blocks.

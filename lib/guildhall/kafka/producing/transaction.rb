@@ -97,6 +97,7 @@ module Guildhall
           return @spent = true if reason.is_a?(Rdkafka::RdkafkaError) && reason.fatal?
 
           @producer.abort_transaction
+          @spent = @producer.dropped?
         rescue Rdkafka::BaseError, ClosedProducerError => error
           @report.call(error) unless expected?(error, reason)
           @spent = true

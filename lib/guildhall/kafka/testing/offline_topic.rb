@@ -268,6 +268,8 @@ module Guildhall
             @offset = nil
             produced.clear
           end
+
+          def dropped? = false
         end
 
         # Stands for a {Kafka::Runtime} of one partition, without threads and brokers; keeps the errors that are reported.

@@ -21,6 +21,7 @@ class KafkaPipingTest < GuildhallTest
     def failure(_error) = nil
     def begin_transaction = @calls << :begin
     def abort_transaction = @calls << :abort
+    def dropped? = false
     def commit_transaction = @calls << :commit
     def send_offset(*) = yield
 

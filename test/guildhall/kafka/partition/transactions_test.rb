@@ -33,6 +33,7 @@ class KafkaTransactionsTest < GuildhallTest
     def begin_transaction = note(:begin)
     def commit_transaction = note(:commit)
     def abort_transaction = note(:abort)
+    def dropped? = false
     def close = note(:close)
 
     def produce_async(message)

@@ -9,6 +9,7 @@ class KafkaTransactionalProducerTest < GuildhallTest
   DENIED = 29
   MISSING = 3
   FENCED = 90
+  TIMED_OUT = 7
 
   def setup
     @broker = Guildhall::Kafka::Testing::EmbeddedBroker.start
@@ -22,12 +23,12 @@ class KafkaTransactionalProducerTest < GuildhallTest
     @broker.stop
   end
 
-  def made
-    settings = {"bootstrap.servers": @broker.bootstrap_servers, "transactional.id": "id", "topic.metadata.propagation.max.ms": 100}
+  def made(**more)
+    settings = {**more, "bootstrap.servers": @broker.bootstrap_servers, "transactional.id": "id", "topic.metadata.propagation.max.ms": 100}
     Guildhall::Kafka::Producing::TransactionalProducer.new(settings, []).tap { |producer| @producers << producer }
   end
 
-  def opened = made.open { false }
+  def opened(**) = made(**).open { false }
 
   def refuse(code) = @faults.refuse(MockFaults::ADD_PARTITIONS_TO_TRANSACTION, code, times: 1)
 
@@ -79,6 +80,29 @@ class KafkaTransactionalProducerTest < GuildhallTest
     reason = producer.failure(error)
     assert_equal [:inconsistent, :missing, true], [error.code, Guildhall::Kafka::Broker::Errors.kind(reason.code), reason.abortable?]
     assert_match(/topic missing/, reason.message)
+  end
+
+  # The next ones would get their numbers; the scenario transaction_answer_lost has what becomes of them.
+  def test_what_may_have_arrived_and_was_dropped_is_told
+    producer = opened("retry.backoff.ms": 60_000, "retry.backoff.max.ms": 60_000)
+    producer.begin_transaction
+    producer.produce_sync(topic: "copies", payload: "x")
+    producer.abort_transaction
+    refute_predicate producer, :dropped?
+    @faults.refuse(MockFaults::PRODUCE, TIMED_OUT, times: 1)
+    producer.begin_transaction
+    producer.produce_async(topic: "copies", payload: "x")
+    producer.abort_transaction
+    assert_predicate producer, :dropped?
+    transaction = Guildhall::Kafka::Producing::Transaction.new(producer, ->(error) { flunk(error.message) })
+    @faults.refuse(MockFaults::PRODUCE, TIMED_OUT, times: 1)
+    assert_raises(KeyError) do
+      transaction.run do
+        producer.produce_async(topic: "copies", payload: "x")
+        raise KeyError, "on purpose"
+      end
+    end
+    assert_predicate transaction, :spent?
   end
 
   def test_a_closed_one_says_nothing
