@@ -7,7 +7,7 @@ require "optparse"
 require_relative "support/sanitizers"
 Sanitizers.preload(ARGV) unless ENV.fetch("GUILDHALL_SANITIZE", "").empty?
 root = File.expand_path("..", __dir__)
-chosen = {stress: false, integration: false, name: nil, processes: nil, seed: nil, coverage: false, verbose: false, soak: nil, rate: nil}
+chosen = {stress: false, integration: false, name: nil, processes: nil, seed: nil, coverage: false, verbose: false, soak: nil, rate: nil, protocol: nil}
 parser = OptionParser.new do |options|
   options.banner = "usage: bin/test [PATH…] [-n NAME] [--integration | --stress | --soak MINUTES]"
   options.separator("Without PATH: all tests but stress and cross (bin/rake cross). A PATH is a test file or a folder of them.")
@@ -18,6 +18,7 @@ parser = OptionParser.new do |options|
     chosen[:soak] = minutes
   end
   options.on("--rate N", Integer, "of a soak: messages a second (500)") { |rate| chosen[:rate] = rate }
+  options.on("--protocol NAME", %i[consumer classic], "of a soak's group: consumer (unless set) or classic") { |name| chosen[:protocol] = name }
   options.on("--sanitize", "with the extensions built for AddressSanitizer and UndefinedBehaviorSanitizer") { nil }
   options.on("-j", "--processes N", Integer, "at most N test classes at the same time; 1: all in this process") { |count| chosen[:processes] = count }
   options.on("--coverage", "write down which lines of lib each test file runs, for bin/rake tests:table") { chosen[:coverage] = true }
@@ -35,7 +36,7 @@ end
 if chosen[:soak]
   $LOAD_PATH.unshift(__dir__)
   require "soak/soak"
-  exit(Soaking::Soak.new(minutes: chosen[:soak], **chosen.slice(:rate, :seed).compact).run)
+  exit(Soaking::Soak.new(minutes: chosen[:soak], **chosen.slice(:rate, :seed, :protocol).compact).run)
 end
 missing = paths.reject { |path| File.exist?(path) }
 if missing.any?

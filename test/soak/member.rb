@@ -61,7 +61,7 @@ end
 
 Soaking::Role.end_with_parent
 Soaking::Role.configure do |config|
-  config.kafka = {**Soaking::Role::GIVEN.fetch(:kafka), "auto.offset.reset": "earliest", "session.timeout.ms": 10_000, "heartbeat.interval.ms": 1_000}
+  config.kafka = {**Soaking::Role::GIVEN.fetch(:kafka), "auto.offset.reset": "earliest", **Soaking::Role::GIVEN.fetch(:group)}
   config.producer = {"transaction.timeout.ms": 20_000}
   config.group_id = Soaking::Role::GIVEN.fetch(:run)
   config.commit_interval = 1

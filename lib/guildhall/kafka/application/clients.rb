@@ -65,7 +65,7 @@ module Guildhall
         # @return [Array<String>] settings that do not go with the protocol of the topic's group
         def protocol_problems(topic) = topic.assigned ? [] : @protocols.problems(given(topic), topic, topic.kafka)
 
-        # A member of the topic's group has ended with an error. See {Group::Protocols#fall_back}.
+        # A member of the topic's group has an error that is no single topic's. See {Group::Protocols#fall_back}.
         def fall_back(topic, error) = @protocols.fall_back(topic.group, given(topic), error)
 
         # A member of the topic's group has an error. See {Group::Protocols#ask_again?}.

@@ -257,7 +257,7 @@ module Guildhall
           partitions.each { |partition| partition.missing = true if partition.name == error.topic } if error.unknown_topic?
           found = KafkaError.from(error, @group)
           partition_of(error.topic, error.partition)&.denied = found if error.denied?
-          raise found if @runtime.ask_again?(@topics.first, found)
+          raise found if @runtime.ask_again?(@topics.first, found) || (error.topic.nil? && fall_back(found))
 
           place = {topic: error.topic, partition: (error.partition if error.topic && !error.partition.negative?)}.compact
           @runtime.error(found, "librdkafka", group: @group, **place)

@@ -100,6 +100,7 @@ class KafkaProtocolsTest < GuildhallTest
     assert_nil @application.fall_back(topic, error(:fenced_instance_id))
     assert_equal %i[first again], Array.new(2) { @application.fall_back(topic, error("UNSUPPORTED_VERSION")) }
     assert_equal %w[classic consumer], [protocol(topic), protocol(other)]
+    assert_equal :first, @application.fall_back(other, error(:topic_authorization_failed))
     @application.config.group_protocol = :consumer
     assert_nil @application.fall_back(other, error(:unsupported_version))
   end
