@@ -26,7 +26,7 @@ Scenario.run do
     end
   end
   calls = Hash.new(0)
-  configure(librdkafka: {"enable.partition.eof": true})
+  configure(librdkafka: {"enable.partition.eof": true}, commit_interval: 0.2)
   routes do
     topic(name) do
       consumer consumer
@@ -47,7 +47,7 @@ Scenario.run do
   drain(ends)
   skipping.close
   produce(name, (6...10).map { |i| {payload: i.to_s, key: "k#{i}", partition: 0} })
-  eventually("the end after the seek") { Guildhall::Kafka.application.partitions.find { |one| one.number.zero? }.read_to == 10 && ends.size.positive? }
+  eventually("the end after the seek") { committed(name) == [10] && ends.size.positive? } # what came before the seek is asked for would be left out
   consumer.send(:remove_const, :SKIPPING)
   consumer.const_set(:SKIPPING, Thread::Queue.new)
   produce(name, [{payload: "10", key: "k10", partition: 0}])
