@@ -8,7 +8,7 @@
 require_relative "../support/scenario"
 
 Scenario.run do
-  interval = embedded ? 1 : 6
+  interval = embedded ? 3 : 6
   name = topic(partitions: 2)
   account = self.account
   others = Thread::Queue.new
