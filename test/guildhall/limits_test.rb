@@ -101,6 +101,7 @@ class LimitsTest < GuildhallTest
       },
       "Avro: values compared with types to find the branch of one union" => ->(n) { n <= comparisons },
       "YAML: directives (lines that begin with `%`)" => ->(n) { raised { Guildhall::YAML.decode("#{Array.new(n) { "%TAG !a#{it}! x\n" }.join}--- a\n") }.nil? },
+      "JSONPath: parentheses, filters and functions inside each other" => ->(n) { raised { Guildhall::JSON::Path.new("$[?#{"(" * (n - 1)}@.a#{")" * (n - 1)}]") }.nil? },
       "JSONPath: characters of a regular expression of `match` and `search`" => ->(n) { match("a" * n, "a" * n) },
       "JSONPath: groups of such an expression inside each other" => ->(n) { match("a", "#{"(" * n}a#{")" * n}") },
       "JSONPath: seconds of one match" => ->(n) { n <= Guildhall::JSON::Path::IRegexp.compile("a", whole: true).timeout },

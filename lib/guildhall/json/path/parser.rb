@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "strscan"
+require_relative "../../printable"
 require_relative "filter"
 require_relative "query"
 
@@ -17,11 +18,14 @@ module Guildhall
         NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/u
         WORDS = {"true" => true, "false" => false, "null" => nil}.freeze
         SEVERAL = "a path that may lead to several values is not compared: ask for one that fits, as $.items[?@.sku == \"A-1\"] does,"
+        MAX_DEPTH = 100 # of parentheses, filters and functions inside each other, as `max_nesting` of payloads
         EXACT = (-(2**53) + 1)..((2**53) - 1)
-        private_constant :EXACT, :SEVERAL, :NAME, :QUOTED, :INTEGER, :SLICE, :NUMBER, :WORDS
+        MAX_SHOWN = 200 # characters of a path, in errors
+        private_constant :MAX_DEPTH, :MAX_SHOWN, :EXACT, :SEVERAL, :NAME, :QUOTED, :INTEGER, :SLICE, :NUMBER, :WORDS
 
         def initialize(source)
           @text = StringScanner.new(source)
+          @depth = 0
         end
 
         def query
@@ -62,7 +66,7 @@ module Guildhall
           return :all if @text.skip(/\*/u)
           return unquote(@text.matched) if @text.scan(QUOTED)
           return @text.captures.map { |number| number && integer(number) } if @text.scan(SLICE)
-          return alternatives if @text.skip(/\?[ \t\n\r]*/u)
+          return nested { alternatives } if @text.skip(/\?[ \t\n\r]*/u)
 
           number = @text.scan(INTEGER) || refuse("expected an index, a name in quotes, a slice, a filter or *")
           integer(number)
@@ -72,6 +76,12 @@ module Guildhall
         def integer(text)
           number = text.to_i
           EXACT.cover?(number) ? number : refuse("a number is from #{EXACT.begin} to #{EXACT.end}")
+        end
+
+        # Whoever nests deeper has made a mistake; Ruby's stack would end.
+        def nested
+          refuse("more than #{MAX_DEPTH} parentheses, filters and functions inside each other") if (@depth += 1) > MAX_DEPTH
+          yield.tap { @depth -= 1 }
         end
 
         def alternatives
@@ -90,7 +100,7 @@ module Guildhall
           return Filter::Opposite.new(@text.check(/\(/u) ? basic : existence(operand)) if @text.skip(/![ \t\n\r]*/u)
           return comparison_or_existence unless @text.skip(/\([ \t\n\r]*/u)
 
-          test = alternatives
+          test = nested { alternatives }
           refuse("expected )") unless @text.skip(/[ \t\n\r]*\)/u)
           test
         end
@@ -134,7 +144,7 @@ module Guildhall
 
         def function(name)
           @text.skip(/\([ \t\n\r]*/u)
-          made = call(name)
+          made = nested { call(name) }
           refuse("expected )") unless @text.skip(/[ \t\n\r]*\)/u)
           made
         end
@@ -168,7 +178,7 @@ module Guildhall
         end
 
         def refuse(reason)
-          raise Guildhall::ArgumentError, "JSONPath #{@text.string}: #{reason} at position #{@text.charpos}"
+          raise Guildhall::ArgumentError, "JSONPath #{Printable.words(@text.string, MAX_SHOWN)}: #{reason} at position #{@text.charpos}"
         end
       end
     end

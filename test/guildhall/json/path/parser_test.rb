@@ -38,4 +38,11 @@ class JSONPathParserTest < GuildhallTest
       assert_includes error.message, message
     end
   end
+
+  def test_what_is_nested_too_deep_is_refused_before_the_stack_ends
+    ["$[?#{"(" * 10_000}", "$#{"[?@" * 10_000}", "$[?#{"!(" * 10_000}", "$[?#{"length(" * 10_000}"].each do |path|
+      error = assert_raises(Guildhall::ArgumentError, path[0, 10]) { Guildhall::JSON::Path.new(path) }
+      assert_match(/\AJSONPath .{200}…: more than 100 parentheses, filters and functions inside each other at position \d+\z/, error.message)
+    end
+  end
 end
