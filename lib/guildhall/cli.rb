@@ -29,6 +29,7 @@ module Guildhall
 
     def initialize(out: $stdout, err: $stderr)
       @out = out
+      @out.sync = true # both outputs often go to one place, and stay in order there
       @err = err
     end
 
@@ -54,9 +55,7 @@ module Guildhall
       # Where LANG names no encoding, Ruby takes them for ASCII.
       name, *rest = arguments.map { |argument| argument.encoding == Encoding::US_ASCII ? argument.dup.force_encoding("UTF-8") : argument }
       status = command(name).new(out: @out, err: @err, cli: self).run(rest)
-      status = 0 unless status.is_a?(Integer)
-      @out.flush if status.zero? # at the exit Ruby would keep silent about what cannot be written
-      status
+      status.is_a?(Integer) ? status : 0
     rescue Guildhall::Error => error
       complain(error.message, self.class.status(error))
     rescue Interrupt
@@ -71,6 +70,16 @@ module Guildhall
       complain("standard output: #{Errno::ENOSPC.new.message}", 1)
     rescue Errno::EPIPE
       BROKEN_PIPE # the reader has enough, as in `guildhall lag | head -1`
+    end
+
+    # Keeps standard output for the command, from now on: what else this process and those that it starts print there, such as the user's
+    # code and its log, goes to standard error.
+    # @return [IO] for the command
+    def keep_output
+      own = @out.dup
+      own.sync = true
+      @out.reopen($stderr)
+      @out = own
     end
 
     private

@@ -54,7 +54,9 @@ module Guildhall
       # @param exclude_groups [Array<String>, nil] without these
       # @param exclude_topics [Array<String>, nil] without these
       # @raise [ConfigurationError] listing every error of configuration and routes
+      # @raise [ApplicationStateError] while a command loads the application
       def start(groups: nil, topics: nil, exclude_groups: nil, exclude_topics: nil)
+        refuse_while_loading!("start")
         application.start(groups:, topics:, exclude_groups:, exclude_topics:)
       end
 
@@ -70,6 +72,7 @@ module Guildhall
       # @param selection [Hash{Symbol=>Array<String>, nil}] as in {.start}
       # @return [Integer] the exit status
       def run(**selection)
+        refuse_while_loading!("run")
         Server.new(application).run(**selection)
       end
 
@@ -80,6 +83,7 @@ module Guildhall
       # @return [Integer] the exit status
       # @raise [ConfigurationError] listing every error of configuration and routes
       def swarm(processes: nil, memory_limit: nil, **selection)
+        refuse_while_loading!("swarm")
         Swarm.new(application, processes:, memory_limit:).run(**selection)
       end
 
@@ -114,6 +118,24 @@ module Guildhall
         raise ApplicationStateError, "stop the application first" if application.started?
 
         @application = Application.new(**numbers)
+      end
+
+      # Loads an application's file for a command, which wants its settings and routes: nothing may start to consume meanwhile.
+      # @!visibility private
+      def load_application(file)
+        @loading = true
+        require file
+      ensure
+        @loading = false
+      end
+
+      private
+
+      def refuse_while_loading!(name)
+        return unless @loading
+
+        raise ApplicationStateError, "Guildhall::Kafka.#{name} is called while a command loads the application: leave it to `guildhall " \
+                                     "server`, or add `if $PROGRAM_NAME == __FILE__` to its line"
       end
     end
   end

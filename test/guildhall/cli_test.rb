@@ -117,6 +117,24 @@ class CLITest < GuildhallTest
     assert_includes err, "no command dlq lst; did you mean list?"
   end
 
+  # `guildhall offsets reset … > plan.txt 2>&1`
+  def test_what_is_printed_on_both_outputs_stays_in_order
+    Dir.mktmpdir do |folder|
+      files = Array.new(2) { File.open("#{folder}/log", "a") }
+      files.last.sync = true # as standard error
+      cli = Guildhall::CLI.new(out: files.first, err: files.last)
+      command = Class.new(Guildhall::CLI::Command) do
+        def self.command_name = "both"
+        def self.summary = "Print on both"
+        def call(_arguments) = 3.times { |i| (i.odd? ? @err : @out).puts(i) }
+      end
+      cli.define_singleton_method(:command) { |_| command }
+      assert_equal [3, "0\n1\n2\n"], [cli.run(["both"]), File.read("#{folder}/log")]
+    ensure
+      files.each(&:close)
+    end
+  end
+
   def test_an_interrupted_command
     err = StringIO.new
     cli = Guildhall::CLI.new(err:)

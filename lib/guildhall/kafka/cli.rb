@@ -32,6 +32,8 @@ module Guildhall
 
         private
 
+        def runs_application? = true
+
         def json?(arguments)
           @options[:"log-format"] == "json" || arguments.include?("--log-format=json") ||
             arguments.each_cons(2).include?(%w[--log-format json])
@@ -179,7 +181,7 @@ module Guildhall
       end
 
       # `guildhall schedule`: recurring tasks.
-      class Schedule < ApplicationCommand
+      class Schedule < ClusterCommand
         HEADINGS = %w[TASK CRON MISSED ENABLED LAST STATE NEXT].freeze
         ACTIONS = %w[list run enable disable].freeze
         ISO = "%FT%TZ"
@@ -190,6 +192,9 @@ module Guildhall
         private
 
         def arity = 2
+        def json? = false
+        def cluster_alone? = false
+        def runs_application? = @action == "run"
 
         def define_options(options)
           options.banner = "usage: guildhall schedule list|run NAME|enable NAME|disable NAME [options]\n#{self.class.summary}\n\n"

@@ -207,6 +207,14 @@ module Guildhall
         new(code, Broker::Errors.name_of(code), text)
       end
 
+      # @return [UnreachableError] with what became of a connection, and what to do about that, in place of what may be done in general
+      # @!visibility private
+      def because(broker:, reason:, advice:)
+        general = Broker::Errors.advice(:transport)
+        text = message.delete_suffix(general)
+        text == message ? self : self.class.new(code, code_name, "#{text}broker #{broker}: #{[reason, *advice].join("; ")}")
+      end
+
       def self.servers(settings) = settings[:"bootstrap.servers"] || settings[:"metadata.broker.list"]
       private_class_method :found
 

@@ -68,7 +68,8 @@ module Guildhall
           /alert (?:bad certificate|certificate required|unknown ca|handshake failure)/i =>
             "the broker wants a client certificate that it trusts: set ssl.certificate.location and ssl.key.location",
           /alert (?:certificate (?:expired|revoked|unknown)|unsupported certificate)/i =>
-            "the broker refuses the client certificate: renew it (ssl.certificate.location, ssl.key.location), and restart this process",
+            "the broker refuses the client certificate: renew it (ssl.certificate.location, ssl.key.location); a server that runs " \
+            "needs a restart then",
           /refused/ => :transport,
           /resolve/ => :resolve,
           /Unsupported SASL mechanism/i => :unsupported_sasl_mechanism,

@@ -30,9 +30,9 @@ Scenario.run do
     scram = ->(listener, password) { broker.settings(listener, user: "alice", password:) }
     # kind => settings before, settings after, what is advised in between
     kinds = {
-      "password" => [scram.call(:scram, "alice-password"), -> { scram.call(:scram, "rotated") }, /sasl\.password.*restart this process with the new one/],
-      "reauthentication" => [scram.call(:reauth, "alice-password"), -> { scram.call(:reauth, "rotated") }, /sasl\.password.*restart this process with the new one/],
-      "certificate" => [mutual.call(valid), -> { mutual.call(3_600) }, /client certificate .*CN=alice.* has expired.*restart this process/]
+      "password" => [scram.call(:scram, "alice-password"), -> { scram.call(:scram, "rotated") }, /sasl\.password.*a changed password only after a restart/],
+      "reauthentication" => [scram.call(:reauth, "alice-password"), -> { scram.call(:reauth, "rotated") }, /sasl\.password.*a changed password only after a restart/],
+      "certificate" => [mutual.call(valid), -> { mutual.call(3_600) }, /client certificate .*CN=alice.* has expired.*needs a restart/]
     }
     seen = Hash.new { |all, kind| all[kind] = Thread::Queue.new }
     told = Thread::Queue.new # of all applications: librdkafka's log goes to the one that was started last

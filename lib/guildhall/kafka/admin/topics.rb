@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "guildhall/suggestion"
+require_relative "../broker/group_query"
 require_relative "../broker/librdkafka"
 require_relative "../routing/topic_config"
 require_relative "topic_plan"
@@ -189,7 +190,7 @@ module Guildhall
         # @param before [Integer, Time, Symbol] an offset; a time: messages that are older; :end: all that are there
         # @param partitions [Array<Integer>, nil] nil: all
         # @return [Hash{Integer=>Integer}] by partition, the first offset that is left
-        # @raise [KafkaError] of the first partition where that could not be done
+        # @raise [KafkaError] where that could not be done in some partitions: it names all of them, and what was done in the others
         def trim(name, before:, partitions: nil)
           RULES.check!({before:}, owner: "trim")
           numbers = exists!(name).leaders.keys
@@ -198,11 +199,9 @@ module Guildhall
 
           places = (partitions || numbers).map { |partition| {partition:, offset: offset(name, partition, before)} }
           report = @connections.request("messages of topic #{name} to be deleted") { |client| client.delete_records(name => places) }
-          report.offsets.to_h.fetch(name).to_h do |done|
-            raise KafkaError.of(done.err, "#{name}/#{done.partition}: its messages were not deleted") unless done.err.zero?
-
-            [done.partition, done.offset]
-          end.freeze
+          done, refused = report.offsets.to_h.fetch(name).partition { |one| one.err.zero? }
+          left = done.to_h { |one| [one.partition, one.offset] }.freeze
+          refused.empty? ? left : raise(untrimmed(name, left, refused))
         end
 
         # What would have to be done so that these topics are as the routes say.
@@ -220,6 +219,15 @@ module Guildhall
 
         # @return [Broker::Session::Topic]
         def exists!(name) = session.topic(name)
+
+        def untrimmed(name, left, refused)
+          reasons = refused.group_by(&:err).map do |code, some|
+            "#{Kafka::Broker::Problem.runs(some.map(&:partition))} (#{Rdkafka::Bindings.rd_kafka_err2str(code)})"
+          end
+          begin_at = left.map { |partition, offset| "#{name}/#{partition} begins at offset #{offset} now" }
+          KafkaError.of(refused.first.err, ["messages were not deleted in partition#{"s" if refused.size > 1} #{reasons.join(", ")} of " \
+                                            "topic #{name}", *begin_at].join("; "))
+        end
 
         def some(names) = "#{names.first(3).join(", ")}#{" …" if names.size > 3}"
 

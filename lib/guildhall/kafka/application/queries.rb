@@ -68,7 +68,7 @@ module Guildhall
         # @raise [ConfigurationError, KafkaError]
         def dead_letters(name)
           RULES.check!({topic: name}, owner: "dead_letters")
-          @application.validate!
+          @application.config.validate!
           @application.open_log
           dead_letters = Broker::DeadLetters.new(name, @application.config)
           yield dead_letters

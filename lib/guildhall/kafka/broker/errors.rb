@@ -71,8 +71,8 @@ module Guildhall
           "grant the user CREATE on the cluster, or on the topics that are to be created (kafka-acls.sh); brokers before 2.8 need " \
           "IDEMPOTENT_WRITE on the cluster as well" => :cluster_authorization_failed,
           "grant the user DESCRIBE on the delegation token (kafka-acls.sh)" => :delegation_token_authorization_failed,
-          "check sasl.mechanism, and sasl.username with sasl.password (or the token); they are read at the start: if the password was " \
-          "changed, restart this process with the new one" =>
+          "check sasl.mechanism, and sasl.username with sasl.password (or the token); a server that runs knows a changed password only " \
+          "after a restart" =>
             %i[authentication sasl_authentication_failed illegal_sasl_state],
           "set sasl.mechanism to one that the brokers offer (sasl.enabled.mechanisms)" => :unsupported_sasl_mechanism,
           "the brokers have no authorizer or tokens: remove the setting that needs them" => :security_disabled,

@@ -27,6 +27,7 @@ module Guildhall
         SSL = -181
         WAIT_COORD = -180
         AUTHENTICATION = -169
+        NO_OFFSET_YET = -168
         UNSUPPORTED_FEATURE = -165
         FATAL = -150
         UNKNOWN_TOPIC_OR_PART = 3

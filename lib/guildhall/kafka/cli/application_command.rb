@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "io/console"
+require "logger"
 require "guildhall/cli/command" # of another gem: not by relative path
 require "guildhall/text_table"
 require_relative "../errors"
@@ -26,13 +27,35 @@ module Guildhall
         end
 
         def call(_arguments)
+          @out = @cli.keep_output if @out.fileno == 1 && !runs_application? # of a StringIO: nil
           load_application
           begin
+            watch_brokers unless runs_application?
             perform
+          rescue UnreachableError => error
+            raise @outage ? error.because(**@outage.slice(:broker, :reason, :advice)) : error
           rescue Routing::RouteSelection::UnknownNameError => error
             raise Guildhall::ArgumentError, error.message
           rescue Rdkafka::RdkafkaError => error
             raise translated(error)
+          end
+        end
+
+        # Whether it runs the application's code, whose output and log are its own.
+        def runs_application? = false
+
+        # Whether it waits for brokers now, however long that takes.
+        def waits? = false
+
+        # Why no broker is reached is said once: at the end by the error, or at once while it is waited for.
+        def watch_brokers
+          application = Kafka.application
+          application.default_logger ||= Logger.new(nil)
+          application.open_log
+          lines = Logging::EventLog.new(Logging.logger(@err, level: "warn"))
+          application.instrumentation.subscribe("broker.unreachable", "broker.reachable") do |event|
+            @outage = event.payload if event.name == "broker.unreachable"
+            lines.call(event) if waits? && !application.config.logger_given?
           end
         end
 
@@ -41,7 +64,9 @@ module Guildhall
           raise Guildhall::ArgumentError, "there is no file #{file} to require" unless File.file?(file)
 
           require "guildhall/kafka"
-          require File.expand_path(file)
+          Kafka.load_application(File.expand_path(file))
+        rescue ApplicationStateError => error
+          raise Guildhall::ArgumentError, "#{file}: #{error.message}"
         rescue SystemExit => error
           raise unless error.success? # nothing was done yet
 

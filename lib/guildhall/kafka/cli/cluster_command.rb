@@ -108,7 +108,13 @@ module Guildhall
 
           @err.print("#{question} [y/N] ")
           answer = $stdin.gets.to_s.strip.downcase
-          %w[y yes].include?(answer) || (@err.puts("nothing was changed") && false)
+          return true if %w[y yes].include?(answer)
+
+          @err.puts("nothing was changed")
+          false
+        rescue Interrupt
+          @err.puts # below the question
+          raise
         end
       end
     end

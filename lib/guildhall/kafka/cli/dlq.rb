@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "cluster_command"
+
 module Guildhall
   module Kafka
     module CLI
@@ -9,8 +11,10 @@ module Guildhall
         def self.commands = [List, Replay]
 
         # The base of both commands: options that select dead letters.
-        class DeadLettersCommand < ApplicationCommand
+        class DeadLettersCommand < ClusterCommand
           private
+
+          def json? = false
 
           def define_options(options)
             super
@@ -52,6 +56,7 @@ module Guildhall
 
           def topics
             return [@options[:topic]] if @options[:topic]
+            raise Guildhall::ArgumentError, "which dead letter topic? Name it with --topic #{see_help}" unless application?
 
             routed = Kafka.application.validate!.filter_map { |route| route.dead_letter_queue&.topic || nil }.uniq
             return routed if routed.any?
@@ -152,9 +157,9 @@ module Guildhall
             found
           end
 
-          # @return [Hash{Integer=>Integer, nil}, nil] nil: it is not known
+          # @return [Hash{Integer=>Integer, nil}, nil] nil: it is not known; which group keeps it, the application says
           def replayed(dead_letters)
-            dead_letters.replayed
+            dead_letters.replayed if application?
           rescue KafkaError => error
             raise if error.is_a?(UnreachableError)
 
@@ -196,11 +201,14 @@ module Guildhall
             hundred dead letters, which were confirmed by then: interrupted (Ctrl-C ends the hundred at hand first) or killed,
             --rest goes on there, and at most a hundred are replayed twice. With --source, --group, --error or --offsets
             nothing is kept. Every consumer group of the topic consumes what is replayed, also those that had handled it.
+            It needs the application, whose GROUP_ID that is; --brokers and --profile name another cluster of it.
           TEXT
 
           def self.summary = "Send dead letters back to their topics"
 
           private
+
+          def cluster_alone? = false
 
           def define_options(options)
             super
@@ -217,7 +225,7 @@ module Guildhall
             end
 
             status = each_topic { |dead_letters| replay(dead_letters) }
-            @interrupted ? 1 : status
+            @interrupted ? 130 : status
           end
 
           def replay(dead_letters)

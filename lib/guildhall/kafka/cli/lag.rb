@@ -28,8 +28,19 @@ module Guildhall
         def ask
           return Kafka.application.public_send(self.class::QUERY, groups: @options[:groups], topics: @options[:topics]) if application?
 
-          of_topics(Broker::Answer.merge(queries.map(&:answer)))
+          of_topics(known!(Broker::Answer.merge(queries.map(&:answer))))
         end
+
+        # A group that is not there is a typing error, without routes to compare it with.
+        # @raise [UnknownGroupError]
+        def known!(answer)
+          silent = silent_groups(answer)
+          Kafka.admin { |admin| silent.each { |name| admin.groups[name] } } if silent.any?
+          answer
+        end
+
+        # Those that are asked for, and of which nothing is known.
+        def silent_groups(answer) = @options[:groups] - answer.map(&:group) - answer.problems.map(&:group)
 
         # Without routes.
         def queries
@@ -128,6 +139,20 @@ module Guildhall
 
         def query(settings) = Broker::Lag.new(settings)
 
+        # A lag that nobody has is no small one: --max must not let it pass.
+        def known!(answer)
+          super
+          unread = [*@options[:topics]] - answer.map(&:topic) - answer.problems.map(&:topic)
+          if answer.any? && unread.any?
+            raise Guildhall::ArgumentError, "#{@options[:groups].join(", ")}: nothing was committed in topic #{unread.first}" \
+                                            "#{Suggestion.for(unread.first, answer.map(&:topic).uniq)}"
+          end
+          Broker::Answer.new(answer, answer.problems + silent_groups(answer).map do |group|
+            error = KafkaError.of(Broker::Librdkafka::NO_OFFSET_YET, "nothing was committed yet")
+            Broker::Problem.new(group:, topic: nil, partitions: nil, error:)
+          end)
+        end
+
         def cells(row)
           [row.group, row.topic, row.partition, row.committed && "#{row.committed}#{"!" if row.beyond_end?}", row.end_offset, row.messages,
            seconds(row)]
@@ -150,7 +175,9 @@ module Guildhall
         end
 
         def look(watch)
-          rows = of_topics(watch.look)
+          rows = watch.look
+          rows = known!(rows) unless @rows || application?
+          rows = of_topics(rows)
           @looked_at = Time.now
           rows
         end
@@ -165,7 +192,6 @@ module Guildhall
         end
 
         def draw(watch)
-          Kafka.config.logger = nil # what it prints would be drawn over
           LiveTable.open(@out) do |table|
             loop do
               table.draw(screen(table.size.last))
@@ -242,7 +268,6 @@ module Guildhall
 
           @rows.problems.each { |problem| @err.puts("guildhall: #{problem}") unless problem.missing? }
           @options[:json] ? print_json_look : print_rows_look
-          @out.flush
         end
 
         def print_json_look

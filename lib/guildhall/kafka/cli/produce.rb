@@ -50,6 +50,7 @@ module Guildhall
 
         def json? = false
         def arity = 1
+        def waits? = !@producer.nil?
 
         def define_options(options)
           options.banner = "usage: guildhall produce TOPIC [options] < FILE\n#{self.class.summary}\n\n"
@@ -148,17 +149,16 @@ module Guildhall
           until @stopping
             next unless input.wait_readable(WAIT_SECONDS)
 
-            chunk = input.readpartial(CHUNK_BYTES).b
-            rest << chunk
+            first, *others = input.readpartial(CHUNK_BYTES).b.split("\n", -1)
+            rest << first
             if rest.bytesize > MAX_LINE_BYTES
-              return refuse("line #{number}", "it is longer than #{MAX_LINE_BYTES} bytes; what follows it is not read", 1)
+              return refuse("line #{number}", "it is longer than #{MAX_LINE_BYTES} bytes; what follows it is not read")
             end
+            next if others.empty?
 
-            last = rest.rindex("\n") or next
-            lines = rest.slice!(0..last).split("\n", -1)
-            lines.pop
-            yield lines, number
-            number += lines.size
+            yield [rest, *others[0...-1]], number
+            number += others.size
+            rest = +others.last
           end
         rescue EOFError
           yield [rest], number unless rest.empty?

@@ -22,14 +22,16 @@ module Guildhall
         VARIABLE = /\$\{(\w+)\}/
         private_constant :VARIABLE
 
-        # @return [String]
-        attr_reader :path
-
         def initialize(env = ENV)
           @env = env
-          folder = env["XDG_CONFIG_HOME"] || (env["HOME"] && File.join(env["HOME"], ".config"))
-          @path = env[FILE] || File.join(*folder, "guildhall", "profiles.yml")
+          # What is not absolute does not count, as the XDG specification says: the file would depend on the current folder.
+          folders = {"XDG_CONFIG_HOME" => "", "HOME" => ".config"}.select { |name, _| env[name]&.start_with?("/") }
+          folder = folders.map { |name, below| File.join(env[name], below) }.first
+          @file = env[FILE] || (folder && File.join(folder, "guildhall", "profiles.yml"))
         end
+
+        # @return [String] for people, too, where there is no such place
+        def path = @file || "$HOME/.config/guildhall/profiles.yml"
 
         # @return [String, nil] the profile that the environment names
         def chosen = @env[NAME]
@@ -42,7 +44,8 @@ module Guildhall
         # @raise [Guildhall::ArgumentError] where there is no such profile, or it names an environment variable that is not set
         def fetch(name)
           found = profiles.fetch(name) do
-            raise Guildhall::ArgumentError, "there is no profile #{name} in #{@path}#{Suggestion.for(name, names)}"
+            known = names.empty? ? "it has none" : "it has #{names.join(", ")}"
+            raise Guildhall::ArgumentError, "there is no profile #{name} in #{path}#{Suggestion.for(name, names)}; #{known}"
           end
           found.to_h { |setting, value| [setting.to_sym, value.is_a?(String) ? expand(value, name) : value] }
         end
@@ -55,7 +58,7 @@ module Guildhall
         def expand(text, name)
           text.gsub(VARIABLE) do
             @env.fetch(Regexp.last_match(1)) do |variable|
-              raise Guildhall::ArgumentError, "the profile #{name} in #{@path} needs the environment variable #{variable}"
+              raise Guildhall::ArgumentError, "the profile #{name} in #{path} needs the environment variable #{variable}"
             end
           end
         end
@@ -67,18 +70,19 @@ module Guildhall
         end
 
         def read
-          return {} unless File.exist?(@path)
+          raise Guildhall::ArgumentError, "there is no place for profiles: set HOME, or #{FILE} to the file" unless @file
+          return {} unless File.exist?(@file)
 
-          found = ::YAML.safe_load_file(@path) || {}
+          found = ::YAML.safe_load_file(@file) || {}
           return found if found.is_a?(Hash) && found.all? { |name, settings| name.is_a?(String) && settings?(settings) }
 
-          raise Guildhall::ArgumentError, "#{@path} must have names of profiles, and librdkafka's settings of each"
+          raise Guildhall::ArgumentError, "#{path} must have names of profiles, and librdkafka's settings of each"
         rescue SystemCallError => error
-          raise Guildhall::ArgumentError, "#{@path} cannot be read: #{error.class.new.message}"
+          raise Guildhall::ArgumentError, "#{path} cannot be read: #{error.class.new.message}"
         rescue Psych::Exception => error
-          raise Guildhall::ArgumentError, "#{@path} cannot be read as YAML, in line #{error.line}" if error.respond_to?(:line)
+          raise Guildhall::ArgumentError, "#{path} cannot be read as YAML, in line #{error.line}" if error.respond_to?(:line)
 
-          raise Guildhall::ArgumentError, "#{@path} cannot be read as YAML: it may have only plain values"
+          raise Guildhall::ArgumentError, "#{path} cannot be read as YAML: it may have only plain values"
         end
       end
     end

@@ -46,6 +46,7 @@ module Guildhall
         private
 
         def arity = 1
+        def waits? = @options[:follow] && !@search.nil? && connected?
 
         def define_options(options)
           options.banner = "usage: guildhall read TOPIC [options]\n#{self.class.summary}\n\n"
@@ -87,11 +88,11 @@ module Guildhall
         def tty? = @out.respond_to?(:tty?) && @out.tty?
 
         def perform
-          search = Kafka.search(@topic, **conditions)
+          @search = search = Kafka.search(@topic, **conditions)
           begin
             show_progress(search) { interruptible(-> { stop(search) }) { print_found(search) } }
           rescue Guildhall::Error
-            conclude(search.progress) if search.progress.places.any? # what was searched before is not lost
+            conclude(search.progress) if connected? # what was searched before is not lost
             raise
           end
           progress = search.progress
@@ -119,17 +120,20 @@ module Guildhall
         def routed? = Kafka.routes.topics.any? { |route| route.match?(@topic) && route.deserializer }
 
         # While it connects there is nothing to finish.
-        def stop(search) = search.progress.places.empty? ? Thread.main.raise(Interrupt) : search.stop
+        def stop(search) = connected? ? search.stop : Thread.main.raise(Interrupt)
+
+        def connected? = @search.progress.places.any?
 
         def print_found(search)
           heading = @format.heading
+          @out.sync = @options[:follow] # else many messages in one write
           search.run do |found|
             clear_progress
             heading = @out.write(heading) && nil if heading
             @out.write(@format.line(found))
-            @out.flush if @options[:follow]
           end
-          @out.flush # here, where a closed pipe is no error
+        ensure
+          @out.flush # at the exit Ruby would keep silent about what cannot be written
         end
 
         # In a terminal a line is written over again and again.

@@ -126,7 +126,7 @@ module Guildhall
           return if certificate.not_after > Time.now
 
           "the client certificate of #{certificate.subject.to_utf8} (#{pem ? "ssl.certificate.pem" : location}) has expired " \
-            "(#{certificate.not_after.utc.strftime(TIME_FORMAT)}): renew it, and restart this process"
+            "(#{certificate.not_after.utc.strftime(TIME_FORMAT)}): renew it; a server that runs needs a restart then"
         end
 
         def explain(code, certificate, text, settings)

@@ -58,7 +58,7 @@ module Guildhall
         def table(topics, decodings = {})
           rows = topics.map do |topic|
             consumer = topic.consumer&.to_s || (topic.serializer ? "(produced to)" : "(declared)")
-            [topic.group, topic.to_s, consumer, notes(topic, decodings[topic])]
+            [(topic.group if topic.consumed?), topic.to_s, consumer, notes(topic, decodings[topic])]
           end
           TextTable.lines([["GROUP", "TOPIC", "CONSUMER", ""], *rows]).join("\n")
         end

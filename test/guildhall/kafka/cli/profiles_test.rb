@@ -42,11 +42,22 @@ class ProfilesTest < GuildhallTest
 
   def test_a_profile_that_is_missing
     with_profiles(TEXT) do |profiles|
-      assert_match(/there is no profile stagin in .*profiles.yml; did you mean staging\?/, error { profiles.fetch("stagin") })
+      assert_match(/there is no profile stagin in .*profiles.yml; did you mean staging\?; it has staging, local\z/, error { profiles.fetch("stagin") })
       assert_match(/needs the environment variable STAGING_PASSWORD\z/, error { profiles.fetch("staging") })
     end
     assert_empty guildhall_profiles("XDG_CONFIG_HOME" => "/nowhere").names
     assert_equal "/home/ann/.config/guildhall/profiles.yml", guildhall_profiles("HOME" => "/home/ann").path
+  end
+
+  # Else the current folder, which may be anybody's, would say which brokers get the password.
+  def test_without_a_home_there_is_no_place_for_profiles
+    [{}, {"HOME" => ""}, {"HOME" => "here", "XDG_CONFIG_HOME" => "there"}].each do |env|
+      profiles = guildhall_profiles(env)
+      assert_equal "$HOME/.config/guildhall/profiles.yml", profiles.path
+      %i[names fetch].zip([[], ["staging"]]).each do |name, arguments|
+        assert_equal "there is no place for profiles: set HOME, or GUILDHALL_PROFILES to the file", error { profiles.public_send(name, *arguments) }
+      end
+    end
   end
 
   def test_files_that_are_none_of_profiles

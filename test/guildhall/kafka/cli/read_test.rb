@@ -39,7 +39,7 @@ class KafkaReadTest < GuildhallTest
   def run_command(command, *arguments, out: StringIO.new)
     err = StringIO.new
     status = command.new(out:, err:, cli: nil).run([*arguments, "-b", @broker.bootstrap_servers.to_s, "-X", "log_level=0"])
-    [out.string, err.string, status]
+    [(out.string if out.is_a?(StringIO)), err.string, status]
   end
 
   def read(*arguments, **) = run_command(Guildhall::Kafka::CLI::Read, *arguments, **)
@@ -47,13 +47,19 @@ class KafkaReadTest < GuildhallTest
   # @param input [String] what comes on standard input
   def produce(input, *arguments)
     reader, writer = IO.pipe
-    feeding = Thread.new { writer.write(input) && writer.close }
+    feeding = Thread.new do
+      writer.write(input)
+    rescue Errno::EPIPE # not all of it is read
+      nil
+    ensure
+      writer.close
+    end
     command = Class.new(Guildhall::Kafka::CLI::Produce) { define_method(:input) { reader } }
     command.define_singleton_method(:command_name) { "produce" }
     run_command(command, *arguments)
   ensure
-    feeding.join
     reader.close
+    feeding.join
   end
 
   def objects(text) = text.lines.map { |line| ::JSON.parse(line) }
@@ -113,6 +119,29 @@ class KafkaReadTest < GuildhallTest
     assert_equal 3, err.scan("a message not sent: ").size
     assert_includes err, "3 messages (3 bytes) delivered to t in"
     assert_equal %w[1 2 6], read("t", "-o", "%v\n").first.split.sort
+  end
+
+  def test_a_line_that_is_longer_than_any_message
+    out, err, status = produce("one\n#{"x" * 100_500_000}\ntwo\n", "t")
+    assert_equal ["", 1], [out, status]
+    assert_match(/\Aguildhall: line 2 not sent: it is longer than 100000000 bytes; what follows it is not read\nguildhall: 1 message \(3 bytes\) delivered to t in \d+\.\d s, 1 not delivered\n\z/, err)
+  end
+
+  def test_output_that_cannot_be_written
+    skip "there is no /dev/full" unless File.exist?("/dev/full")
+    produce("one\n", "t")
+    [[], %w[--follow --from earliest]].each do |options|
+      out = File.new("/dev/full", "w")
+      _, err, status = run_command(Guildhall::Kafka::CLI::Read, "t", *options, out:)
+      assert_equal 2, status
+      assert_includes err, "No space left on device"
+    ensure
+      begin
+        out.close # writes what is left
+      rescue Errno::ENOSPC
+        nil
+      end
+    end
   end
 
   def test_a_rate_that_is_no_rate
@@ -222,6 +251,7 @@ class KafkaReadTest < GuildhallTest
       Process.kill("INT", Process.pid)
     end
     _, err, status = run_command(command, "t")
+    reader.close
     watching.join
     assert_equal [130, true], [status, err.include?("interrupted: 2 messages (6 bytes) delivered to t")]
     out = StringIO.new

@@ -38,7 +38,7 @@ class KafkaTLSDiagnosisTest < GuildhallTest
   def test_a_client_certificate_that_has_expired
     certificate, = @certificates.issue("shop", expired: true)
     {"ssl.certificate.location": file(certificate), "ssl.certificate.pem": certificate.to_pem}.each do |name, value|
-      assert_match(/\Athe client certificate of CN=shop \(.*\) has expired \(20.* UTC\): renew it, and restart this process\z/,
+      assert_match(/\Athe client certificate of CN=shop \(.*\) has expired \(20.* UTC\): renew it; a server that runs needs a restart then\z/,
         diagnose(certificate: issue, name => value))
     end
     assert_match(/CN=broker/, diagnose(certificate: issue(expired: true), "ssl.certificate.pem": certificate.to_pem))
