@@ -56,4 +56,13 @@ class KafkaErrorsTest < GuildhallTest
     assert_match(/\AKafka at k:9092 refuses the credentials \(Authentication failed\): check sasl\.mechanism, and sasl\.username/, refused.message)
     assert_match(/\ATLS with Kafka at k:9092 fails \(handshake\): check security\.protocol/, Guildhall::Kafka::AuthenticationError.at(settings, -181, "handshake").message)
   end
+
+  def test_what_became_of_a_connection_stands_in_place_of_the_general_advice
+    settings = {"bootstrap.servers": "k:9092"}
+    why = {broker: "k:9092", reason: "Failed to resolve", advice: "check DNS"}
+    silent = Guildhall::Kafka::UnreachableError.at(settings, -185, "topics").because(**why)
+    assert_equal "Kafka at k:9092 does not answer (topics): broker k:9092: Failed to resolve; check DNS", silent.message
+    refused = Guildhall::Kafka::AuthenticationError.at(settings, -169, "no")
+    assert_same refused, refused.because(**why)
+  end
 end

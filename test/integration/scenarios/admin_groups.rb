@@ -182,6 +182,8 @@ Scenario.run do
   out, err, status = guildhall("lag", "--groups", "#{own},#{own}-b", "--max", "0", *brokers)
   equal([0, 2], [status.exitstatus, out.lines.count { |line| line.include?(name) }], err)
   produce(name, [{payload: "more", key: "k"}])
+  _, err, status = guildhall("lag", "--groups", "#{own},#{own}-typo", "--max", "1000", *brokers)
+  equal([2, true], [status.exitstatus, err.include?("there is no consumer group #{own}-typo")], "a group that is not there: #{err}")
   _, err, status = guildhall("lag", "--groups", own, "--max", "0", *brokers)
   equal([1, true], [status.exitstatus, err.include?("group #{own}, #{name}/0 is behind by 1 messages")], err)
 end

@@ -33,7 +33,7 @@ module Guildhall
             watch_brokers unless runs_application?
             perform
           rescue UnreachableError => error
-            raise @outage ? error.because(**@outage.slice(:broker, :reason, :advice)) : error
+            raise explained(error)
           rescue Routing::RouteSelection::UnknownNameError => error
             raise Guildhall::ArgumentError, error.message
           rescue Rdkafka::RdkafkaError => error
@@ -54,10 +54,13 @@ module Guildhall
           application.open_log
           lines = Logging::EventLog.new(Logging.logger(@err, level: "warn"))
           application.instrumentation.subscribe("broker.unreachable", "broker.reachable") do |event|
-            @outage = event.payload if event.name == "broker.unreachable"
+            @unreached = event.payload if event.name == "broker.unreachable"
             lines.call(event) if waits? && !application.config.logger_given?
           end
         end
+
+        # @param error [UnreachableError]
+        def explained(error) = @unreached ? error.because(**@unreached.slice(:broker, :reason, :advice)) : error
 
         def load_application
           file = application_file or raise Guildhall::ArgumentError, "no application: name its file with -r ./app.rb"

@@ -187,7 +187,7 @@ module Guildhall
         def look_again(watch)
           @rows = look(watch)
         rescue UnreachableError => error
-          @outage = error
+          @outage = explained(error)
           nil
         end
 

@@ -229,6 +229,7 @@ class KafkaGroupsCommandsTest < GuildhallTest
     _, status = Process.wait2(pid)
     pid = nil
     assert_equal 0, status.exitstatus
+    assert_nil err.read[/Error/]
   ensure
     Process.kill(:KILL, pid) && Process.wait(pid) if pid
     [out, err].each(&:close)
