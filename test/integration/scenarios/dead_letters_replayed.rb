@@ -136,7 +136,7 @@ Scenario.run do
   end
   notes << out.lines(chomp: true).last
   unless status.zero? # it was done before the signal came
-    check(status == 1 && out.include?("interrupted; continue with guildhall dlq replay --rest --topic #{dead}"), "interrupted: #{out}#{err}")
+    check(status == 130 && out.include?("interrupted; continue with guildhall dlq replay --rest --topic #{dead}"), "interrupted: #{out}#{err}")
   end
   dlq.call("replay", "--rest")
   out, = dlq.call("replay", "--rest")
