@@ -126,7 +126,9 @@ module Soaking
       @ledger = Ledger.new(@journal)
       @readers = Readers.new(@cluster.servers, @topics, @ledger)
       sender = {kafka: @cluster.settings("bob"), rate: @rate / @senders.to_f}
-      member = {kafka: @cluster.settings("alice"), group: {"group.protocol": @protocol, **(QUICK_GROUPS.fetch(:classic) if @protocol == :classic)}}
+      group = {"group.protocol": @protocol}
+      group.merge!(QUICK_GROUPS.fetch(:classic)) if @protocol == :classic
+      member = {kafka: @cluster.settings("alice"), group:}
       @workforce = Workforce.new(@folder, member:, sender:, run: @name, journal: @journal)
       @faults = Faults.new(@cluster, @workforce, @folder, random: Random.new(@seed), name: @name)
       @measurements = Measurements.new(@folder)

@@ -64,8 +64,8 @@ module Guildhall
         "partition.resumed" => "group, topic, partition: such a pause has ended, or its time is over",
         "partition.stalled" => "group, topic, partition, position, end_offset, action: the partition makes no progress; action is :seek " \
                                "or :rejoin",
-        "protocol.refused" => "group, reason: librdkafka's name of it: the brokers do not take this group's members with the consumer protocol, " \
-                              "which goes on with the classic one",
+        "protocol.refused" => "group, reason: librdkafka's name of it: the brokers do not take this group's members with the consumer " \
+                              "protocol, and it goes on with the classic one",
         "rebalance.partitions_assigned" => "group, member: which of this process's, from 1, partitions",
         "rebalance.partitions_revoked" => "group, member, partitions, lost: true if they went without a rebalance (session over)",
         "retry_topic.dispatched" => "group, topic, partition, offset, to, error_class",

@@ -94,9 +94,9 @@ module Guildhall
           patiently { call { |handle| Rdkafka::Bindings.rd_kafka_abort_transaction(handle, SLICE_MS) } }
         end
 
-        # After a transaction was aborted. librdkafka gives the next messages the numbers of those that it has dropped. If a broker had taken
-        # those after all, it would confirm the next ones without keeping them, because it has their numbers: they would be lost. Another
-        # producer of this transactional id begins to count anew.
+        # After a transaction was aborted. librdkafka gives the next messages the numbers of those that it has dropped. If a broker has
+        # those after all, it confirms the next ones without keeping them, because it has their numbers: they are lost. Another producer of
+        # this transactional id begins to count anew.
         # @return [Boolean] whether librdkafka has dropped messages that were on their way
         def dropped? = @sent.any? { |delivery| delivery.pending? || ((error = delivery.error) && Broker::Errors.purged?(error.code)) }
 
