@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "broker/admin"
+require_relative "broker/admin_client"
 require_relative "broker/session"
 
 module Guildhall
@@ -70,7 +70,7 @@ module Guildhall
         # @return [Broker::Session]
         def session(group = nil) = @sessions[group] ||= Broker::Session.new({**@settings, "group.id": group || "guildhall.admin"})
 
-        # (see Broker::Admin#request)
+        # (see Broker::AdminClient#request)
         # Where no answer comes, a session says why: no broker answers at all, or they refuse the credentials.
         def request(what, ...)
           client.request(what, ...)
@@ -81,8 +81,8 @@ module Guildhall
           raise KafkaError.new(error.code, error.code_name, text)
         end
 
-        # @return [Broker::Admin]
-        def client = @client ||= Broker::Admin.new(@settings)
+        # @return [Broker::AdminClient]
+        def client = @client ||= Broker::AdminClient.new(@settings)
 
         def close
           [*@sessions.values, *@client].each(&:close)

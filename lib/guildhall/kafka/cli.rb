@@ -11,7 +11,7 @@ module Guildhall
     # The commands that this gem adds to `guildhall`.
     module CLI
       def self.commands
-        [Check, Server, Swarm, Routes, Topics, Groups, Offsets, Cluster, Lag, Keys, Dlq, Schedule, Metrics, Read, Produce, ProfilesCommand]
+        [Check, Server, Swarm, Routes, Topics, Groups, Offsets, Cluster, Lag, Keys, Dlq, Schedule, Metrics, Read, Produce, Profiles]
       end
 
       # `guildhall server`: consumes until SIGINT, SIGTERM, SIGQUIT or SIGHUP.

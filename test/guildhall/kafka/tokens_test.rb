@@ -271,7 +271,7 @@ class KafkaTokensTest < GuildhallTest
     set = Guildhall::Kafka::Broker::Librdkafka.method(:set_token)
     @numbers[:give] = ->(handle, token) { set.call(handle, token).tap { |code| given << code } }
     consumer = Guildhall::Kafka::Group::Client.new({**settings, "group.id": "g"}, Object.new)
-    admin = Guildhall::Kafka::Broker::Admin.new(settings)
+    admin = Guildhall::Kafka::Broker::AdminClient.new(settings)
     producer = Guildhall::Kafka::Producing::Client.new(Guildhall::Kafka::Producing::Settings.of(@config)) { nil }
     assert_equal([0, 0, 0], Array.new(3) { given.pop(timeout: 5) })
     assert_equal 1, @calls.size

@@ -173,7 +173,7 @@ module Guildhall
         # @return [Array(Array<String>, Array<KafkaError>)] names, and why some brokers have not answered
         def listed
           report = @connections.request("the consumer groups", &:list_consumer_groups)
-          errors = report.errors.map { |error| Broker::Admin.error(error, "the consumer groups of one broker") }
+          errors = report.errors.map { |error| Broker::AdminClient.error(error, "the consumer groups of one broker") }
           raise errors.first if errors.any? && report.groups.empty?
 
           [report.groups.map { |group| group[:group_id] }.sort, errors]
@@ -188,7 +188,7 @@ module Guildhall
         end
 
         def problem(group)
-          error = Broker::Admin.error(group[:error], "group #{group[:group_id]}")
+          error = Broker::AdminClient.error(group[:error], "group #{group[:group_id]}")
           Broker::Problem.new(group: group[:group_id], topic: nil, partitions: nil, error:)
         end
 

@@ -121,7 +121,7 @@ module Guildhall
         def create(name, partitions: nil, replicas: nil, config: {})
           RULES.check!({name:, partitions:, replicas:, config:}, owner: "create")
           config = checked(config)
-          default = Kafka::Broker::Admin::BROKERS_DEFAULT
+          default = Kafka::Broker::AdminClient::BROKERS_DEFAULT
           @connections.request("topic #{name} to be created") do
             @connections.client.create_topic(name, partitions || default, config, replicas || default)
           end

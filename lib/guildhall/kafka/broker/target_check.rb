@@ -2,7 +2,7 @@
 
 require_relative "../routing/rights"
 require_relative "../routing/topic_config"
-require_relative "admin"
+require_relative "admin_client"
 
 module Guildhall
   module Kafka
@@ -56,7 +56,7 @@ module Guildhall
 
         private
 
-        def connect = Admin.new(Producing::Settings.of(@config))
+        def connect = AdminClient.new(Producing::Settings.of(@config))
 
         def targets(topics)
           topics.each_with_object({}) do |topic, found|

@@ -3,7 +3,7 @@
 require "guildhall/error_boundary"
 require "guildhall/growing_pauses"
 require_relative "../routing/declared_topic"
-require_relative "admin"
+require_relative "admin_client"
 
 module Guildhall
   module Kafka
@@ -60,7 +60,7 @@ module Guildhall
         def run
           return true if @declared.empty?
 
-          Admin.open(@settings) do |admin|
+          AdminClient.open(@settings) do |admin|
             code, topics = admin.metadata(ANSWER_MS)
             @refused = create(admin, missing(topics.to_h { |name, _, leaders| [name, leaders.size] })) if code.zero?
             code.zero?

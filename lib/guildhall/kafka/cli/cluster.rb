@@ -42,8 +42,8 @@ module Guildhall
         end
       end
 
-      # `guildhall profiles`: the clusters that have a name. The file is {Profiles}'.
-      class ProfilesCommand < Guildhall::CLI::Command
+      # `guildhall profiles`: the clusters that have a name. The file is {ProfileFile}'s.
+      class Profiles < Guildhall::CLI::Command
         def self.command_name = "profiles"
         def self.summary = "List the clusters that --profile knows"
 
@@ -51,12 +51,12 @@ module Guildhall
 
         def define_options(options)
           options.on("--json", "a line of JSON for each")
-          options.separator("\nThe file is #{Profiles.new.path} (#{Profiles::FILE} names another one);\n" \
-                            "#{Profiles::NAME} names the default. Secrets are not printed.")
+          options.separator("\nThe file is #{ProfileFile.new.path} (#{ProfileFile::FILE} names another one);\n" \
+                            "#{ProfileFile::NAME} names the default. Secrets are not printed.")
         end
 
         def call(_arguments)
-          @profiles = Profiles.new
+          @profiles = ProfileFile.new
           names = @profiles.names
           return names.each { |name| print_json(data(name)) } if @options[:json]
           return @err.puts("guildhall: there is no profile: #{@profiles.path} would have them") if names.empty?

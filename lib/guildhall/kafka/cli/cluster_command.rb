@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "application_command"
-require_relative "profiles"
+require_relative "profile_file"
 
 module Guildhall
   module Kafka
@@ -16,7 +16,7 @@ module Guildhall
         def define_options(options)
           super
           options.on("-b", "--brokers A,B", "brokers to connect to, as HOST:PORT: without an application, or instead of its own")
-          options.on("--profile NAME", "a cluster of #{Profiles.new.path}: likewise (default: #{Profiles::NAME})")
+          options.on("--profile NAME", "a cluster of #{ProfileFile.new.path}: likewise (default: #{ProfileFile::NAME})")
           options.on("-X", "--setting NAME=VALUE", "a setting of librdkafka; may be repeated") { |pair| given_settings << pair }
           options.on("--json", "a line of JSON for each row") if json?
         end
@@ -59,7 +59,7 @@ module Guildhall
           return file if file || !cluster_alone?
 
           raise Guildhall::ArgumentError, "no cluster: name an application with -r ./app.rb, brokers with --brokers HOST:PORT, or a " \
-                                          "profile of #{Profiles.new.path} with --profile NAME #{see_help}"
+                                          "profile of #{ProfileFile.new.path} with --profile NAME #{see_help}"
         end
 
         # A profile is the whole of a cluster's settings; brokers alone may be reached in the same way as the application's.
@@ -68,7 +68,7 @@ module Guildhall
         def profile
           return @options[:profile] if @options[:profile]
 
-          Profiles.new.chosen unless @options[:require] || @options[:brokers]
+          ProfileFile.new.chosen unless @options[:require] || @options[:brokers]
         end
 
         # @return [Hash{Symbol=>Object}] librdkafka's settings; empty: those of the application
@@ -80,7 +80,7 @@ module Guildhall
             [name.to_sym, value]
           end
           servers = {"bootstrap.servers": @options[:brokers]} if @options[:brokers]
-          {**(profile ? Profiles.new.fetch(profile) : {}), **servers.to_h, **own}
+          {**(profile ? ProfileFile.new.fetch(profile) : {}), **servers.to_h, **own}
         end
 
         # @yieldparam admin [Admin] of the cluster that the options name

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "../broker/admin"
+require_relative "../broker/admin_client"
 require_relative "../broker/librdkafka"
 
 module Guildhall
@@ -54,7 +54,7 @@ module Guildhall
             @address = settings[:"bootstrap.servers"]
           end
 
-          def create_topic(name, partitions, settings = {}, replicas = Broker::Admin::BROKERS_DEFAULT)
+          def create_topic(name, partitions, settings = {}, replicas = Broker::AdminClient::BROKERS_DEFAULT)
             return super unless @address.is_a?(Address)
 
             begin
@@ -65,7 +65,7 @@ module Guildhall
             Created.new
           end
         end
-        Broker::Admin.prepend(Creating)
+        Broker::AdminClient.prepend(Creating)
         private_constant :Functions, :Address, :Creating
 
         # Without a block it ends with the process, at the latest.

@@ -35,7 +35,7 @@ class KafkaAdminOffsetsTest < GuildhallTest
 
   # As a member of ours.
   def commit(group, topic, partition, offset, metadata = nil)
-    Guildhall::Kafka::Broker::Admin.open(@settings) do |admin|
+    Guildhall::Kafka::Broker::AdminClient.open(@settings) do |admin|
       list = Rdkafka::Consumer::TopicPartitionList.new(topic => [Rdkafka::Consumer::Partition.new(partition, offset, 0, metadata)])
       admin.request("x") { |client| client.alter_consumer_group_offsets(group, list) }
     end

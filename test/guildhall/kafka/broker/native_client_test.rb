@@ -56,7 +56,7 @@ class KafkaNativeClientTest < GuildhallTest
   # Of each kind that the framework makes.
   def test_every_client_is_counted_so
     settings = {"bootstrap.servers": "127.0.0.1:1"}
-    Guildhall::Kafka::Broker::Admin.open(settings) { |admin| assert_counted admin.instance_variable_get(:@client) }
+    Guildhall::Kafka::Broker::AdminClient.open(settings) { |admin| assert_counted admin.instance_variable_get(:@client) }
   end
 
   def assert_counted(client)

@@ -30,7 +30,7 @@ class KafkaGroupsCommandsTest < GuildhallTest
   end
 
   def commit(group, offset, metadata = nil)
-    Guildhall::Kafka::Broker::Admin.open(@settings) do |admin|
+    Guildhall::Kafka::Broker::AdminClient.open(@settings) do |admin|
       list = Rdkafka::Consumer::TopicPartitionList.new("orders" => [Rdkafka::Consumer::Partition.new(0, offset, 0, metadata)])
       admin.request("x") { |client| client.alter_consumer_group_offsets(group, list) }
     end

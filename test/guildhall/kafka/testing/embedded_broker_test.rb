@@ -19,7 +19,7 @@ class KafkaEmbeddedBrokerTest < GuildhallTest
 
   def test_an_admin_client_creates_topics_of_it
     Guildhall::Kafka::Testing::EmbeddedBroker.start do |broker|
-      Guildhall::Kafka::Broker::Admin.open({"bootstrap.servers": broker.bootstrap_servers}) do |admin|
+      Guildhall::Kafka::Broker::AdminClient.open({"bootstrap.servers": broker.bootstrap_servers}) do |admin|
         2.times { admin.create_topic("t", -1, {"cleanup.policy": "compact"}).wait(max_wait_timeout_ms: 1) } # as many as the broker says
         code, topics = admin.metadata(20_000)
         assert_equal [0, [["t", 1]]], [code, topics.map { |name, _, leaders| [name, leaders.size] }]

@@ -3,9 +3,9 @@
 require "test_helper"
 require "tmpdir"
 require "guildhall/kafka"
-require "guildhall/kafka/cli/profiles"
+require "guildhall/kafka/cli/profile_file"
 
-class ProfilesTest < GuildhallTest
+class ProfileFileTest < GuildhallTest
   COMMAND = File.expand_path("../../../../exe/guildhall", __dir__)
   TEXT = <<~YAML
     staging:
@@ -35,7 +35,7 @@ class ProfilesTest < GuildhallTest
   end
 
   def test_a_file_that_cannot_be_read
-    profiles = Guildhall::Kafka::CLI::Profiles.new({"GUILDHALL_PROFILES" => Dir.tmpdir})
+    profiles = Guildhall::Kafka::CLI::ProfileFile.new({"GUILDHALL_PROFILES" => Dir.tmpdir})
     assert_equal "#{Dir.tmpdir} cannot be read: Is a directory", error { profiles.names }
     with_profiles("local: {1: hush}") { |some| assert_match(/must have names of profiles/, error { some.fetch("local") }) }
   end
@@ -70,7 +70,7 @@ class ProfilesTest < GuildhallTest
   private
 
   def error(&) = assert_raises(Guildhall::ArgumentError, &).message
-  def guildhall_profiles(env) = Guildhall::Kafka::CLI::Profiles.new(env)
+  def guildhall_profiles(env) = Guildhall::Kafka::CLI::ProfileFile.new(env)
 
   def with_profiles(text, env = {})
     with_file(text) { |path| yield guildhall_profiles({"GUILDHALL_PROFILES" => path, **env}) }

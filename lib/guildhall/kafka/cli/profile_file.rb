@@ -16,7 +16,7 @@ module Guildhall
       #       sasl.password: ${STAGING_PASSWORD}
       #
       # `${NAME}` stands for an environment variable, so that the file needs no secrets.
-      class Profiles
+      class ProfileFile
         FILE = "GUILDHALL_PROFILES" # an environment variable: another file
         NAME = "GUILDHALL_PROFILE" # an environment variable: the profile where no option names one
         VARIABLE = /\$\{(\w+)\}/

@@ -8,7 +8,7 @@ module Guildhall
   module Kafka
     module Broker
       # An admin client: which topics there are, how they and the brokers are set up, and topics that are to be created.
-      class Admin
+      class AdminClient
         extend Forwardable
 
         BROKERS_DEFAULT = -1 # how many partitions, or replicas
@@ -57,7 +57,7 @@ module Guildhall
         rescue Rdkafka::AbstractHandle::WaitTimeoutError
           raise UnreachableError.at(@settings, Librdkafka::TIMED_OUT, "it was asked for #{what}")
         rescue Rdkafka::RdkafkaError => error
-          raise Admin.error(error, what)
+          raise AdminClient.error(error, what)
         end
 
         # @param error [Rdkafka::RdkafkaError] with what the broker says
