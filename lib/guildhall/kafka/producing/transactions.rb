@@ -46,7 +46,7 @@ module Guildhall
           end
         end
 
-        # What is open is not committed any more; its owner is told. Blocks while librdkafka ends.
+        # What is open is aborted; its owner is told. Blocks while librdkafka ends.
         # @return [void]
         def close = (@producer.close if @pid == Process.pid)
 
