@@ -111,8 +111,8 @@ module Guildhall
           native.synchronize { |handle| handle.tap { native.instance_variable_set(:@inner, nil) } }
         end
 
-        # Requests on their way may hold that up, for seconds or for ever: then it goes on behind the scenes, and does not hold up the end of
-        # the process. A consumer has to have left its group.
+        # Requests on their way may hold that up, for seconds or for ever: then it goes on behind the scenes, without holding up the end
+        # of the process. A consumer has to have left its group.
         # @return [Boolean] whether it was done in time
         def self.destroy(handle, timeout)
           limit = Clock.now + timeout
