@@ -47,6 +47,9 @@ static inline void guildhall_librdkafka_load(void *functions, size_t bytes, VALU
     }
 }
 
+/* See destruction.c. */
+void guildhall_init_kafka_destruction(VALUE kafka);
+
 static inline VALUE guildhall_librdkafka_text(const char *text) { return text ? rb_utf8_str_new_cstr(text) : Qnil; }
 
 #endif

@@ -351,4 +351,5 @@ RUBY_FUNC_EXPORTED void Init_native(void)
     guildhall_init_partition_queue(reading);
     kafka_reader_define(reading);
     guildhall_init_kafka_sender(guildhall, kafka);
+    guildhall_init_kafka_destruction(kafka);
 }

@@ -14,6 +14,10 @@ class MockFaults
   attach_function :rd_kafka_mock_broker_set_down, %i[pointer int32], :int
   attach_function :rd_kafka_mock_broker_set_rtt, %i[pointer int32 int], :int
   attach_function :rd_kafka_mock_coordinator_set, %i[pointer string string int32], :int
+  attach_function :rd_kafka_mock_start_request_tracking, %i[pointer], :void
+  attach_function :rd_kafka_mock_get_requests, %i[pointer pointer], :pointer
+  attach_function :rd_kafka_mock_request_api_key, %i[pointer], :int16
+  attach_function :rd_kafka_mock_request_destroy_array, %i[pointer size_t], :void
 
   PRODUCE = 0
   LIST_OFFSETS = 2
@@ -22,6 +26,7 @@ class MockFaults
   FIND_COORDINATOR = 10
   CREATE_TOPICS = 19
   ADD_PARTITIONS_TO_TRANSACTION = 24
+  END_TRANSACTION = 26
 
   # @param broker [Guildhall::Kafka::Testing::EmbeddedBroker]
   def initialize(broker)
@@ -49,6 +54,17 @@ class MockFaults
   def refuse(request, code, times: 1_000, after: 0)
     codes = FFI::MemoryPointer.new(:int, after + times).write_array_of_int([0] * after + [code] * times)
     self.class.rd_kafka_mock_push_request_errors_array(@cluster, request, after + times, codes)
+  end
+
+  # @return [Array<Integer>] of the requests that come while the block runs, the kinds
+  def requests
+    self.class.rd_kafka_mock_start_request_tracking(@cluster)
+    yield
+    count = FFI::MemoryPointer.new(:size_t)
+    list = self.class.rd_kafka_mock_get_requests(@cluster, count)
+    list.read_array_of_pointer(count.read(:size_t)).map { |request| self.class.rd_kafka_mock_request_api_key(request) }
+  ensure
+    self.class.rd_kafka_mock_request_destroy_array(list, count.read(:size_t)) if list
   end
 
   def accept(request) = self.class.rd_kafka_mock_clear_request_errors(@cluster, request)

@@ -95,6 +95,7 @@ module Guildhall
       # @raise [ProduceError] when a message was refused for what it is: it is aborted
       # @raise [TransactionError] when it could not be committed for another reason: nothing of it is there, unless the message says that
       #   it is not known
+      # @raise [ClosedProducerError] after {#close}
       # @raise [Guildhall::ArgumentError] unless `config.producer` has a transactional.id
       def transaction(&)
         unless @transactions
@@ -102,6 +103,7 @@ module Guildhall
             'transaction needs a transactional.id: config.producer = {"transactional.id": "…"}, a name that no other process has at the ' \
             "same time. In a consumer, call its own transaction"
         end
+        raise closed if @closed
 
         @transactions.run(&)
       end
@@ -205,7 +207,7 @@ module Guildhall
         SignalTrap.refuse!
         client, messages = @lock.synchronize do
           messages = @closed ? [] : kept
-          client = opened || (open if messages.any?)
+          client = (@client if @pid == Process.pid) || (open if messages.any?) # also where a close before was interrupted
           @closed = true
           @buffer = []
           [client, messages]

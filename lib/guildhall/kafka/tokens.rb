@@ -90,11 +90,12 @@ module Guildhall
         MEMBERS = {token: "a String", expires_at: "a Time, or seconds since 1970", principal: "a String",
                    extensions: "a Hash of Strings"}.freeze
         TOKEN = /\A[\x21-\x7E]+\z/
+        PRINCIPAL = /\A[^\0]+\z/
         EXTENSION = /\A[A-Za-z]+\z/
         EXTENSION_VALUE = /\A[\x20-\x7E\t\r\n]*\z/
         LIFE_USED = (0.75..0.85) # at random: processes that were started together do not ask together
         LATEST = 10_000_000_000 # in the year 2286: a number beyond it counts milliseconds
-        private_constant :MEMBERS, :TOKEN, :EXTENSION, :EXTENSION_VALUE, :LIFE_USED, :LATEST
+        private_constant :MEMBERS, :TOKEN, :PRINCIPAL, :EXTENSION, :EXTENSION_VALUE, :LIFE_USED, :LATEST
 
         # @param default [String] the principal, where neither the answer nor the token names it: librdkafka's log has it
         # @return [Token]
@@ -102,7 +103,7 @@ module Guildhall
         def self.read(answer, default) = new(answer).token(default)
 
         def initialize(answer)
-          @answer = answer
+          @answer = answer.is_a?(Hash) ? {**answer} : answer # without its own ways to answer: they may raise
         end
 
         def token(default)
@@ -110,9 +111,8 @@ module Guildhall
           value = text(:token, TOKEN, "has a space, a line break or another character that no token has")
           claims = claims(value)
           expires_at = time(@answer.fetch(:expires_at) { claims["exp"] })
-          principal = @answer[:principal] ? text(:principal, /\A[^\0]+\z/, "is empty, or has NUL bytes") : claims["sub"]
-          Token.new(value: value.dup.freeze, expires_at:, principal: principal.is_a?(String) ? principal : default, extensions:,
-            renew_at: renewal(expires_at))
+          principal = @answer[:principal] ? text(:principal, PRINCIPAL, "is empty, or has NUL bytes") : subject(claims) || default
+          Token.new(value: value.dup.freeze, expires_at:, principal:, extensions:, renew_at: renewal(expires_at))
         end
 
         private
@@ -166,6 +166,9 @@ module Guildhall
           now = Time.now.to_f
           now + ((expires_at - now) * rand(LIFE_USED))
         end
+
+        # @return [String, nil] nil: it is none that librdkafka takes
+        def subject(claims) = claims["sub"].then { |name| name if name.is_a?(String) && name.b.match?(PRINCIPAL) }
 
         # @return [Hash] empty: it is no JWT
         def claims(value)

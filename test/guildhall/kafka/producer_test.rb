@@ -361,6 +361,17 @@ class KafkaProducerAloneTest < GuildhallTest
     assert_equal %w[1 2 3 4], read
   end
 
+  # As by Ctrl-C.
+  def test_a_close_that_was_interrupted_goes_on
+    @producer.produce_sync(topic: "t", payload: "1")
+    @broker.suspend
+    @producer.produce_async(topic: "t", payload: "2")
+    assert_raises(Timeout::Error) { Timeout.timeout(0.2) { @producer.close } }
+    refute @producer.close(Guildhall::Clock.now + 0.7)
+    @broker.resume
+    assert @producer.close
+  end
+
   def test_what_cannot_be_sent_is_kept
     producer = Kafka::Producer.new({"bootstrap.servers": "127.0.0.1:1", "queue.buffering.max.messages": 2}, full_seconds: 0.01)
     5.times { |number| producer.buffer(topic: "t", payload: number.to_s) }

@@ -95,6 +95,21 @@ class KafkaTokensTest < GuildhallTest
     assert_equal ["bob", expires.to_f], [token.principal, token.expires_at]
   end
 
+  # librdkafka takes neither nothing nor NUL bytes.
+  def test_a_subject_that_is_no_principal
+    @config.client_id = "shop"
+    ["", "b\0b", 5].each do |subject|
+      jwt = [{alg: "none"}, {sub: subject, exp: Time.now.to_i + 100}].map { |part| [part.to_json].pack("m0").tr("+/", "-_").delete("=") }.join(".")
+      tokens { {token: "#{jwt}."} }
+      assert_equal "shop", hold.given.pop(timeout: 5).principal
+    end
+  end
+
+  def test_a_hash_with_ways_of_its_own
+    tokens { Hash.new { |_, name| raise(KeyError, name) }.merge!(token: SECRET, expires_at: Time.now + 600) }
+    assert hold.given.pop(timeout: 5)
+  end
+
   def test_an_outage_is_told_once_and_the_token_in_use_stays
     failing = false
     tokens(pauses: Guildhall::GrowingPauses.new(0.1, 0.2)) do
@@ -120,7 +135,7 @@ class KafkaTokensTest < GuildhallTest
     assert_instance_of Guildhall::Kafka::TokenError, error
     assert_match(/\Ano token for Kafka at 127\.0\.0\.1:1: config\.oauth_token has raised IOError/, error.message)
     assert_equal "_AUTHENTICATION", error.code_name
-    assert_operator @calls.size, :>, 3
+    assert_operator @calls.size, :>=, 3
     failing = false
     name, payload = @events.pop(timeout: 5)
     assert_equal ["oauth_token.available", %i[servers seconds]], [name, payload.keys]

@@ -5,7 +5,8 @@
  *
  *   everywhere   clock_gettime (CLOCK_MONOTONIC, CLOCK_THREAD_CPUTIME_ID), getentropy, getenv, sysconf(_SC_NPROCESSORS_ONLN), sched_yield,
  *                pipe, fcntl, write, close (waiting/sleepers.c), pthread_atfork, pthread_key_create and its kin, pthread_once,
- *                mutexes and conditions of pthread, __thread, aligned_alloc (C11; macOS has it since 10.15)
+ *                mutexes and conditions of pthread, __thread, aligned_alloc (C11; macOS has it since 10.15), pthread_create,
+ *                pthread_detach, pthread_sigmask, sigfillset (guildhall_kafka/destruction.c)
  *   Linux        CLOCK_MONOTONIC_COARSE, futex (waiting/word.c), timerfd (waiting/sleepers.c)
  *   macOS        pthread_cond_timedwait_relative_np, because its conditions know no other clock than that of the calendar;
  *                getentropy is in <sys/random.h>

@@ -2,6 +2,7 @@
 
 require "guildhall/clock"
 require_relative "librdkafka"
+require_relative "../reading"
 require_relative "../tokens"
 
 module Guildhall
@@ -17,7 +18,8 @@ module Guildhall
         SLICE_MS = 100 # so that a thread that waits can be interrupted
         EVENTS = 16
         LEAVING_PAUSE_SECONDS = 1 # between two looks at a client that takes long to leave
-        private_constant :SLICE_MS, :EVENTS, :LEAVING_PAUSE_SECONDS
+        DESTROYED_PAUSE_SECONDS = 0.005 # between two looks whether it is destroyed
+        private_constant :SLICE_MS, :EVENTS, :LEAVING_PAUSE_SECONDS, :DESTROYED_PAUSE_SECONDS
 
         # The gem's client configuration, without the callback for tokens that the gem gives each client once any library has set one in
         # this process: {Tokens} brings ours, and librdkafka would not fetch any itself (`sasl.oauthbearer.method oidc`) beside it.
@@ -95,7 +97,7 @@ module Guildhall
               sleep(LEAVING_PAUSE_SECONDS)
             end
             Librdkafka.rd_kafka_queue_destroy(queue)
-            Librdkafka.rd_kafka_destroy(handle)
+            destroy(handle, Float::INFINITY)
             client
           end
           thread.name = "guildhall leaving"
@@ -109,12 +111,14 @@ module Guildhall
           native.synchronize { |handle| handle.tap { native.instance_variable_set(:@inner, nil) } }
         end
 
-        # Requests on their way may hold that up, for seconds: then it goes on behind the scenes. A consumer has to have left its group.
+        # Requests on their way may hold that up, for seconds or for ever: then it goes on behind the scenes, without holding up the end
+        # of the process. A consumer has to have left its group.
         # @return [Boolean] whether it was done in time
         def self.destroy(handle, timeout)
-          thread = Thread.new { Librdkafka.rd_kafka_destroy(handle) }
-          thread.name = "guildhall closing"
-          !!thread.join(timeout)
+          limit = Clock.now + timeout
+          destruction = Destruction.new(handle.address, *Librdkafka.addresses(%w[rd_kafka_destroy]))
+          sleep(DESTROYED_PAUSE_SECONDS) until (done = destruction.done?) || Clock.now >= limit
+          done
         end
 
         # The client may still be at work when the process ends: it must have its code, and must not log by way of a Ruby that is gone.

@@ -93,7 +93,8 @@ module Guildhall
 
         private
 
-        def choice(settings) = settings[NAME]&.to_sym || @config.group_protocol
+        # librdkafka takes capitals, too.
+        def choice(settings) = settings[NAME]&.then { |name| name.to_s.downcase.to_sym } || @config.group_protocol
       end
     end
   end

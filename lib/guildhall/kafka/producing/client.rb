@@ -121,6 +121,7 @@ module Guildhall
           @sender = Sender.for(@handle)
           @lock = Mutex.new
           @users = 0
+          @transactional = settings.key?(:"transactional.id")
           @events = Thread::SizedQueue.new(EVENTS_AT_ONCE)
           @thread = Thread.new { take_reports }
           @thread.name = THREAD_NAME
@@ -185,6 +186,7 @@ module Guildhall
           handle = @lock.synchronize { @handle.tap { @handle = nil } } or return true
           @tokens&.remove(self)
           sleep(SLICE_MS / 10_000.0) until @users.zero?
+          abort_transaction(handle) if @transactional
           end_thread
           @sender.close
           Broker::NativeClient.destroy(handle, [Clock.left(deadline), CLOSE_SECONDS].max)
@@ -195,6 +197,13 @@ module Guildhall
         end
 
         private
+
+        # Of one that is open. Readers need not wait until it is over; and librdkafka, which tells the coordinator of a transaction's
+        # partitions in a thread of its own, must not be destroyed meanwhile: an assertion fails, which ends the process.
+        def abort_transaction(handle)
+          error = Rdkafka::Bindings.rd_kafka_abort_transaction(handle, (CLOSE_SECONDS * 1000).to_i)
+          Rdkafka::Bindings.rd_kafka_error_destroy(error) unless error.null? # none is open, or no broker answers
+        end
 
         def drop(limit)
           return if queue_size.zero?

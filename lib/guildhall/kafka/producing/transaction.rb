@@ -84,7 +84,7 @@ module Guildhall
           case state
           when :open
             roll_back(error)
-            raise TransactionExitError, EXIT unless error
+            raise TransactionExitError, EXIT unless error || Thread.current.status == "aborting" # killed: an error would keep it alive
           when :committing
             @spent = @undecided = true
           end

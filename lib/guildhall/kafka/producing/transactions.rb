@@ -20,6 +20,7 @@ module Guildhall
           @make = make
           @lock = Mutex.new
           @owner = nil
+          @closed = false
         end
 
         # @return [TransactionalProducer, nil] nil: this thread has no transaction open
@@ -31,13 +32,14 @@ module Guildhall
           open = of_this_thread
           return yield(open) if open
 
+          @lock = Mutex.new if @lock.owned? # in a child that was forked amid a transaction
           @lock.synchronize do
             transaction = Transaction.new(producer, @report)
             @owner = Thread.current
             transaction.run { yield @producer }
           rescue Rdkafka::BaseError, ClosedProducerError, Guildhall::TimeoutError => error
             raise undecided(error) if transaction&.undecided?
-            raise TransactionError, CLOSED if error.is_a?(Rdkafka::ClosedInnerError) || error.is_a?(ClosedProducerError)
+            raise TransactionError, CLOSED if transaction && (error.is_a?(Rdkafka::ClosedInnerError) || error.is_a?(ClosedProducerError))
 
             raise Transaction.explained(error, transaction)
           ensure
@@ -46,23 +48,32 @@ module Guildhall
           end
         end
 
-        # What is open is not committed any more; its owner is told. Blocks while librdkafka ends.
+        # What is open is aborted; its owner is told. Blocks while librdkafka ends.
         # @return [void]
-        def close = (@producer.close if @pid == Process.pid)
+        def close
+          @closed = true
+          @producer&.close if @pid == Process.pid
+        end
 
         private
 
         # With the lock held; after a fork, or where the last one has failed, another one.
         def producer
           discard unless @pid == Process.pid
-          @producer ||= begin
-            @pid = Process.pid
-            made = @make.call
-            made.open { false }
-          rescue StandardError
-            made&.close
-            raise
-          end
+          @producer ||= connect unless @closed
+          return @producer unless @closed
+
+          discard
+          raise ClosedProducerError, "this producer is closed"
+        end
+
+        def connect
+          @pid = Process.pid
+          made = @make.call
+          made.open { @closed }
+        rescue StandardError
+          made&.close
+          raise
         end
 
         def discard

@@ -63,6 +63,31 @@ class KafkaNativeClientTest < GuildhallTest
     assert_kind_of Guildhall::Kafka::Broker::NativeClient, client.instance_variable_get(:@native_kafka)
   end
 
+  # librdkafka waits for a message that nobody has given back.
+  def test_a_client_that_is_never_destroyed_does_not_hold_up_the_end_of_the_process
+    assert_equal "false", assert_forked(<<~'RUBY', timeout: 60)
+      require "guildhall/kafka"
+      require "guildhall/kafka/testing"
+
+      listener = Class.new do
+        def partitions_assigned(_) = nil
+        def partitions_revoked(_, lost:) = nil
+        def statistics_emitted(_) = nil
+      end.new
+      broker = Guildhall::Kafka::Testing::EmbeddedBroker.start
+      broker.create_topic("topic", partitions: 1)
+      servers = {"bootstrap.servers": broker.bootstrap_servers}
+      producer = Guildhall::Kafka::Producer.new(servers)
+      producer.produce_sync(topic: "topic", payload: "x")
+      producer.close
+      client = Guildhall::Kafka::Group::Client.new({**servers, "group.id": "g"}, listener)
+      client.assign("topic" => {0 => 0})
+      message = nil
+      client.with_handle { |handle| message = Rdkafka::Bindings.rd_kafka_consumer_poll(handle, 100) } until message && !message.null?
+      print client.close(timeout: 0.5)
+    RUBY
+  end
+
   def test_a_thread_that_is_killed_in_its_call
     began = Thread::Queue.new
     thread = Thread.new { @client.with_handle { (began << true) && sleep } }

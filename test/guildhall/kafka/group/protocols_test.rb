@@ -43,6 +43,11 @@ class KafkaProtocolsTest < GuildhallTest
     assert_equal "consumer", protocol(topics("group.protocol": "consumer").first)
   end
 
+  # As librdkafka takes them.
+  def test_capitals_are_the_same
+    assert_equal "consumer", protocol(topics("group.protocol": "CONSUMER", "group.remote.assignor": "uniform").first)
+  end
+
   def test_without_a_group_there_is_nothing_to_choose
     @application.config.kafka[:"session.timeout.ms"] = 6_000
     @application.config.group_protocol = :consumer

@@ -111,6 +111,14 @@ class KafkaTransactionalProducerTest < GuildhallTest
     assert_nil producer.failure(IOError.new)
   end
 
+  # Readers would wait for it; and librdkafka may end the process when it is destroyed amid one (`txn_req_cnt > 0`).
+  def test_what_is_open_is_aborted_when_it_is_closed
+    producer = opened
+    producer.begin_transaction
+    producer.produce_sync(topic: "copies", payload: "x")
+    assert_includes @faults.requests { producer.close }, MockFaults::END_TRANSACTION
+  end
+
   HOW = {
     produce_sync: proc { produce_sync(topic: "copies", payload: "x") },
     produce_async: proc { produce_async(topic: "copies", payload: "x").wait },

@@ -156,6 +156,63 @@ class KafkaProducingTransactionsTest < GuildhallTest
     assert_match(/closed while a transaction was open: nothing of it is committed/, thread.value.message)
   end
 
+  def test_a_stop_while_the_first_transaction_waits_for_brokers
+    nobody = application("transactional.id": "shop", "transaction.timeout.ms": 60_000)
+    nobody.config.kafka = {"bootstrap.servers": "127.0.0.1:1"}
+    thread = Thread.new { nobody.producer.transaction { flunk } }
+    thread.report_on_exception = false
+    eventually { nobody.producer.instance_variable_get(:@transactions).instance_variable_get(:@pid) }
+    assert nobody.stop(timeout: 2)
+    assert_raises(Kafka::ClosedProducerError) { thread.join(20) || flunk("it waits") }
+  end
+
+  def test_a_stop_after_one_that_has_failed
+    @faults.refuse(MockFaults::ADD_PARTITIONS_TO_TRANSACTION, FENCED, times: 1)
+    assert_raises(Kafka::TransactionError) { producer.transaction { |one| one.produce_sync(topic: "a", payload: "1") } }
+    producer.produce_async(topic: "b", payload: "2")
+    assert @application.stop(timeout: 10)
+    assert_equal ["2"], read("b")
+  end
+
+  def test_a_producer_that_was_closed_has_none
+    former = producer
+    former.transaction { |one| one.produce_async(topic: "a", payload: "1") }
+    waiting = nil
+    former.transaction do
+      waiting = Thread.new { former.transaction { flunk } }
+      waiting.report_on_exception = false
+      eventually { waiting.stop? }
+      @application.stop(timeout: 5)
+    end
+    flunk("it was committed")
+  rescue Kafka::TransactionError
+    assert_raises(Kafka::ClosedProducerError) { former.transaction { flunk } }
+    assert_raises(Kafka::ClosedProducerError) { waiting.join(20) || flunk("it waits") }
+  end
+
+  def test_a_thread_that_is_killed_ends
+    begun = Thread::Queue.new
+    thread = Thread.new { producer.transaction { |one| one.produce_sync(topic: "a", payload: "1") && (begun << true) && sleep } }
+    begun.pop
+    assert_same thread, thread.kill.join(20)
+    producer.transaction { |one| one.produce_async(topic: "b", payload: "2") }
+    assert_equal ["2"], read("b")
+  end
+
+  def test_a_child_that_was_forked_amid_one
+    skip unless Process.respond_to?(:fork) && RUBY_VERSION >= "4"
+    producer.transaction do |one|
+      one.produce_sync(topic: "a", payload: "parent")
+      pid = fork do
+        @application.config.producer.merge!("transactional.id": "child")
+        producer.transaction { |own| own.produce_sync(topic: "b", payload: "child") }
+        exit!(@application.stop(timeout: 5))
+      end
+      assert_predicate Process.wait2(pid).last, :success?
+    end
+    assert_equal [["parent"], ["child"]], [read("a"), read("b")]
+  end
+
   def test_a_child_has_transactions_of_its_own
     skip unless Process.respond_to?(:fork) && RUBY_VERSION >= "4"
     producer.transaction { |one| one.produce_sync(topic: "a", payload: "parent") }
