@@ -28,8 +28,8 @@ module Guildhall
           passed = topic.retry_topic? ? message.raw_headers : {}
           here = [message.topic, message.partition.to_s, message.offset.to_s, topic.group, Time.now.utc.iso8601(3)]
           first = FIRST.zip(here).to_h { |name, value| [name, text(passed[name]) || value] }
-          {**message.raw_headers.except(*ERROR), **first, "source_attempts" => (attempts(passed).to_i + attempts).to_s,
-           **of_error(error, messages)}
+          all = (attempts(passed).to_i + attempts).to_s
+          {**message.raw_headers.except(*ERROR), **first, "source_attempts" => all, **of_error(error, messages)}
         end
 
         def self.of_error(error, messages)

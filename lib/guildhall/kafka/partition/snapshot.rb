@@ -84,8 +84,9 @@ module Guildhall
           snapshot = new(group: partition.topic.group, topic: partition.name, partition: partition.number,
             state: state_of(inbox, blocked, denied, stall), rests: rests(inbox.rests, now), attempt: attempts.number,
             error: failed(attempts, now), isolating: attempts.isolating, blocked:, denied:, stalled:, parked: parked(keys, now),
-            transaction:, position: progress.position, committed: progress.committed, ranges: progress.ranges, end_offset: partition.end_offset, lag:,
-            age:, in_memory: inbox.messages, without_progress:, collapsed: partition.collapsed?, assigned: now - assigned_at, member:,
+            transaction:, position: progress.position, committed: progress.committed, ranges: progress.ranges,
+            end_offset: partition.end_offset, lag:, age:, in_memory: inbox.messages, without_progress:,
+            collapsed: partition.collapsed?, assigned: now - assigned_at, member:,
             decoded_by: partition.decoding.place, not_on_workers: partition.decoding.reason.dup)
           Ractor.make_shareable(snapshot)
         end
