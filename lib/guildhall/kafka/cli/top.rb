@@ -190,12 +190,18 @@ module Guildhall
 
         def headline(rows)
           partitions = rows.map(&:first)
-          known = partitions.filter_map { |row| row["lag"] }
           oldest = partitions.filter_map { |row| Reporting::Wording.age(row) }.max
           "#{@looked_at.strftime("%T")}  #{processes.map { |report| report["app"] }.uniq.join(", ")}: " \
-            "#{processes.one? ? "1 process" : "#{processes.size} processes"}, #{Printable.count(partitions.size, "partition")}, " \
-            "#{Printable.count(known.sum, "message")} behind#{" where that is known" if known.size < partitions.size}" \
-            "#{", the oldest #{Reporting::Wording.duration(oldest)}" if oldest}"
+            "#{processes.one? ? "1 process" : "#{processes.size} processes"}, #{Printable.count(partitions.size, "partition")}" \
+            "#{behind(partitions)}#{", the oldest #{Reporting::Wording.duration(oldest)}" if oldest}"
+        end
+
+        def behind(partitions)
+          known = partitions.filter_map { |row| row["lag"] }
+          return if partitions.empty?
+          return ", how far behind is not known" if known.empty?
+
+          ", #{Printable.count(known.sum, "message")} behind#{" where that is known" if known.size < partitions.size}"
         end
 
         def silent_lines = @answers.reject(&:report).map { |answer| "!! #{answer.url}: #{answer.problem}" }
