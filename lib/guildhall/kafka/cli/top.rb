@@ -217,7 +217,7 @@ module Guildhall
         def wrapped(text, width)
           return [text] unless width && text.size > width
 
-          text.split.each_with_object([+""]) do |word, lines|
+          text.split(/(?<=\S) (?=\S)/).each_with_object([+""]) do |word, lines|
             next lines.last << (lines.last.empty? ? word : " #{word}") if lines.last.empty? || lines.last.size + 1 + word.size <= width
 
             lines << "   #{word}"

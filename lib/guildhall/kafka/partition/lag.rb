@@ -46,6 +46,15 @@ module Guildhall
           {**@partition.place, messages: count, seconds: age(count), paused: @inbox.paused?, blocked: @partition.blocked&.to_s}
         end
 
+        # For {Snapshot}. What a client that is just being closed does not tell is not known.
+        # @return [Array(Integer | nil, Integer | nil, Float | nil)] {#end_offset}, {#messages} and {#age}
+        def view
+          count = messages
+          [end_offset, count, age(count)]
+        rescue Rdkafka::BaseError
+          [nil, nil, age(nil)]
+        end
+
         # @param count [Integer, nil] as {#messages} has answered
         # @return [Float, nil] seconds, of the oldest message that is not done; where it has not been read yet, it is at most as old. nil:
         #   not known

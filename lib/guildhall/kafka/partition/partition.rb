@@ -204,9 +204,8 @@ module Guildhall
       # What it does now, and why. Any thread; takes each of its locks for a moment, asks no broker.
       # @return [Snapshot]
       def snapshot
-        lag = @lag.messages
         Snapshot.of(partition: self, inbox: @inbox.view, progress: @progress.view, attempts: @run.attempts, keys: parked_keys,
-          transactions: @transactions&.view, lag:, age: @lag.age(lag), member: @listener.number, assigned_at: @assigned_at)
+          transactions: @transactions&.view, lag: @lag.view, member: @listener.number, assigned_at: @assigned_at)
       end
 
       def inspect = "#<#{self.class} #{self} #{snapshot}>"

@@ -73,8 +73,9 @@ module Guildhall
         private_constant :SENDING
 
         # For {Partition#snapshot}, from what its parts have of themselves.
-        def self.of(partition:, inbox:, progress:, attempts:, keys:, transactions:, lag:, age:, member:, assigned_at:)
+        def self.of(partition:, inbox:, progress:, attempts:, keys:, transactions:, lag:, member:, assigned_at:)
           now = Clock.now
+          end_offset, lag, age = lag
           stall = partition.stall
           blocked = partition.blocked&.to_s
           stalled = stall && Stalled.new(position: stall.position, since: now - stall.since, tried: stall.tried)
@@ -85,7 +86,7 @@ module Guildhall
             state: state_of(inbox, blocked, denied, stall), rests: rests(inbox.rests, now), attempt: attempts.number,
             error: failed(attempts, now), isolating: attempts.isolating, blocked:, denied:, stalled:, parked: parked(keys, now),
             transaction:, position: progress.position, committed: progress.committed, ranges: progress.ranges,
-            end_offset: partition.end_offset, lag:, age:, in_memory: inbox.messages, without_progress:,
+            end_offset:, lag:, age:, in_memory: inbox.messages, without_progress:,
             collapsed: partition.collapsed?, assigned: now - assigned_at, member:,
             decoded_by: partition.decoding.place, not_on_workers: partition.decoding.reason.dup)
           Ractor.make_shareable(snapshot)
