@@ -110,7 +110,6 @@ module Guildhall
         def perform
           token
           look
-          raise Guildhall::ArgumentError, @answers.first.problem if @answers.one? && @answers.first.report.nil? && @refused
           return draw if @out.tty? && !@options[:json] && !@options[:once]
 
           @options[:json] ? @answers.each { |answer| @out.puts(::JSON.generate(answer.report)) if answer.report } : @out.puts(screen(width))
