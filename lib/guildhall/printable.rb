@@ -16,6 +16,12 @@ module Guildhall
     # @return [String] such as "3 partitions"
     def self.count(number, noun) = "#{number} #{noun}#{"s" unless number == 1}"
 
+    # @param numbers [Array<Integer>] in any order
+    # @return [String] such as "0, 2-5"
+    def self.runs(numbers)
+      numbers.sort.slice_when { |before, after| after > before + 1 }.map { |run| [run.first, run.last].uniq.join("-") }.join(", ")
+    end
+
     # @param text [String] in any encoding, UTF-16 among them
     # @return [String] the same in UTF-8, so that it can be put together with other text; what was invalid may still be
     def self.utf8(text)

@@ -106,7 +106,7 @@ class CLITest < GuildhallTest
     [["dlq"], ["dlq", "--help"]].each do |arguments|
       status, out, = run_cli(*arguments)
       assert_equal 0, status
-      assert_match(/^  list +Print dead letters.*\n  replay +Send dead letters back/, out)
+      assert_match(/^  list +Print dead letters.*\n  show +Print.*\n  replay +Send dead letters back.*\n  discard +Mark/, out)
     end
     status, out, = run_cli("dlq", "replay", "--help")
     assert_equal 0, status

@@ -11,6 +11,7 @@ require_relative "reachability"
 require_relative "events"
 require_relative "logging/event_log"
 require_relative "logging/librdkafka_log"
+require_relative "reporting/report"
 require_relative "runtime"
 require_relative "application/clients"
 require_relative "application/producers"
@@ -172,6 +173,11 @@ module Guildhall
       # @return [Array<Partition>] those that are assigned now
       def partitions = runtime&.partitions || []
 
+      # What the process does now, and why: as data, for monitoring of your own; `/state` of the health port answers with it, and
+      # `guildhall top` shows it. No broker is asked.
+      # @return [Hash{String=>Object}] frozen, as JSON has it: see {Reporting::Report}
+      def report = Reporting::Report.new(self, runtime).to_h
+
       # @return [Runtime::Backpressure, nil] what is in memory and not done; nil before the start
       def backpressure = @runtime&.backpressure
 
@@ -240,6 +246,9 @@ module Guildhall
 
       def failed = @on_failure.each { |block| ErrorBoundary.run(->(raised) { error(raised, "on_failure") }) { block.call } }
       def consumer_class(declared) = @reloading ? @reloading.call(declared) : declared
+
+      # @return [Integer, nil] in a process of a {Swarm}, from 1
+      def process_number = @clients.process_number
 
       # In a process of a {Swarm}, before the start.
       def process_number=(number)

@@ -11,7 +11,7 @@ module Guildhall
     # The commands that this gem adds to `guildhall`.
     module CLI
       def self.commands
-        [Check, Server, Swarm, Routes, Topics, Groups, Offsets, Cluster, Lag, Keys, Dlq, Schedule, Metrics, Read, Produce, Profiles]
+        [Check, Server, Swarm, Top, Routes, Topics, Groups, Offsets, Cluster, Lag, Keys, Dlq, Schedule, Metrics, Read, Produce, Profiles]
       end
 
       # `guildhall server`: consumes until SIGINT, SIGTERM, SIGQUIT or SIGHUP.
@@ -273,4 +273,5 @@ require_relative "cli/lag"
 require_relative "cli/offsets"
 require_relative "cli/produce"
 require_relative "cli/read"
+require_relative "cli/top"
 require_relative "cli/topics"

@@ -34,11 +34,15 @@ module Guildhall
       Rules = Settings::Rules
       CALLABLES = OptionRules.rule("an Array of objects with call") { |list| list.is_a?(Array) && list.all? { it.respond_to?(:call) } }
       RECORDERS = OptionRules.rule("an Array of objects with record") { |list| list.is_a?(Array) && list.all? { it.respond_to?(:record) } }
-      HEALTH = hash_of("a Hash with port: and perhaps host:", {port: nil},
-        port: OptionRules.integer(0..65_535), host: Rules::TEXT)
+      # The message has nothing of the value.
+      TOKEN = OptionRules.rule("a token") do |value|
+        value.nil? || (value.is_a?(String) && value.match?(/\A[!-~]{16,}\z/)) || "must be a String of 16 characters or more, without spaces"
+      end
+      HEALTH = hash_of("a Hash with port: and perhaps host: and token:", {port: nil},
+        port: OptionRules.integer(0..65_535), host: Rules::TEXT, token: TOKEN)
       ERROR_REPORTS = hash_of("a Hash: {messages: true}", {messages: false}, messages: Rules::BOOLEAN)
       LOGGER = OptionRules.object("a Logger", :add, :debug, :info, :error, :level) # the methods that are called
-      private_constant :Rules, :CALLABLES, :RECORDERS, :HEALTH, :ERROR_REPORTS, :LOGGER
+      private_constant :Rules, :CALLABLES, :RECORDERS, :TOKEN, :HEALTH, :ERROR_REPORTS, :LOGGER
 
       setting :kafka, {}, LibrdkafkaSettings::RULE, "settings of librdkafka, such as `\"bootstrap.servers\"`"
       setting :producer, {}, LibrdkafkaSettings::RULE,
@@ -54,6 +58,9 @@ module Guildhall
         "how the members of consumer groups divide the partitions. `:consumer`: the protocol of Kafka 4 (KIP-848), with which only " \
         "partitions that move rest; `:classic`: the one before; `:auto`: the first where the brokers offer it and no setting of " \
         "librdkafka rules it out, such as `session.timeout.ms` ([protocols](kafka_protocols.md))"
+      setting :release, nil, Rules::TEXT.or(nil),
+        "what this version of the application is called in reports and by `guildhall top`. nil: `RELEASE`, `KAMAL_VERSION`, " \
+        "`HEROKU_SLUG_COMMIT` or `GIT_REVISION` of the environment"
       setting :client_id, "guildhall", Rules::NAME, "what brokers call this application"
       setting :concurrency, 5, OptionRules.integer(ceiling: 10_000), "runner threads, which call consumers"
       setting :max_messages, 500, Rules::COUNT, "messages of one partition in a batch, at most"
@@ -84,7 +91,8 @@ module Guildhall
       setting :metrics, [], RECORDERS, "where metrics go ([monitoring](kafka_monitoring.md))"
       setting :health, nil, HEALTH.or(nil),
         "the server process answers probes over HTTP: `{port: 9292}`, and `host:`, the address to listen on, \"0.0.0.0\" " \
-        "unless set. nil: it does not"
+        "unless set; with a `token:` also `/state`, to who has that token ([top](kafka_operating.md#what-a-process-does-now)). nil: " \
+        "it does not"
       setting :error_reports, {}, ERROR_REPORTS,
         "what logs, events, traces and error trackers say of an error. `{messages: true}`: all of its message, and an " \
         "excerpt of the payload; else class, place, and of the message what cannot quote a payload " \

@@ -11,6 +11,11 @@ module Guildhall
       # unless it waits for work on a partition that goes away, or closes a client that another one replaces.
       GRACE_SECONDS = 5
 
+      # One reason to say no. code: for programs, one of those in the guide; text: for people.
+      Problem = Data.define(:code, :text) do
+        def to_s = text
+      end
+
       # What was found: empty `problems` mean yes.
       Answer = Data.define(:problems) do
         def ok? = problems.empty?
@@ -20,39 +25,39 @@ module Guildhall
 
       def initialize(application)
         @application = application
-        @stalled = {} # position by group, topic and partition
-        @lock = Mutex.new
-        # It has rejoined in vain: the first time that a partition stalls, it seeks.
-        application.instrumentation.subscribe("partition.stalled") do |event|
-          place = event.payload.values_at(:group, :topic, :partition)
-          @lock.synchronize { @stalled[place] = event.payload[:position] } if event.payload[:action] == :rejoin
-        end
       end
 
       # Every listener polls, no partition with messages left has stopped for good, and no consumer has been at work for longer than
       # `config.max_consume_time` without progress. Only a restart helps a process that is not alive.
       def live
         failure = @application.failure
-        Answer.new(problems: [*("failed: #{failure.message}" if failure), *silent, *stalled, *overdue])
+        Answer.new(problems: [*(problem(:failed, "failed: #{failure.message}") if failure), *silent, *stalled, *overdue])
       end
 
       # The application is running, each of its groups has assigned partitions (if only none, where there are more members), and brokers
       # and schema registries answer.
       def ready
-        return Answer.new(problems: ["draining"]) if @application.state == :stopping || @application.quiet?
-        return Answer.new(problems: [@application.state.to_s]) unless @application.running?
+        return Answer.new(problems: [problem(:draining, "draining")]) if @application.state == :stopping || @application.quiet?
+        return Answer.new(problems: [problem(:not_running, @application.state.to_s)]) unless @application.running?
 
-        waiting = @application.members.reject(&:assigned?).map { |members| "group #{members.group}: no partitions are assigned" }
-        Answer.new(problems: unanswered + waiting + (@application.registries&.problems || []))
+        waiting = @application.members.reject(&:assigned?).map do |members|
+          problem(:no_partitions, "group #{members.group}: no partitions are assigned")
+        end
+        registries = @application.registries&.problems || []
+        Answer.new(problems: unanswered + waiting + registries.map { |text| problem(:registry, text) })
       end
 
       private
+
+      def problem(code, text) = Problem.new(code:, text:)
 
       def listeners = @application.listeners.reject(&:leaving?)
 
       def unanswered
         silent = listeners.reject { |listener| listener.answers.any? }
-        silent.map { |listener| "group #{listener.group}: no broker answers, for #{listener.answers.seconds.round} s" }.uniq
+        silent.map do |listener|
+          problem(:no_broker, "group #{listener.group}: no broker answers, for #{listener.answers.seconds.round} s")
+        end.uniq
       end
 
       def silent
@@ -62,7 +67,7 @@ module Guildhall
                 [@application.config.revocation_timeout, Group::Client::CLOSE_TIMEOUT_SECONDS].max
         listeners.filter_map do |listener|
           seconds = Clock.now - listener.polled_at
-          "group #{listener.group}: not polled for #{seconds.round} s" if seconds > limit
+          problem(:not_polled, "group #{listener.group}: not polled for #{seconds.round} s") if seconds > limit
         end
       end
 
@@ -72,18 +77,14 @@ module Guildhall
 
         @application.partitions.filter_map do |partition|
           seconds = partition.seconds_without_progress
-          "#{partition}: at work for #{seconds.round} s without progress" if seconds && seconds > limit
+          problem(:overdue, "#{partition}: at work for #{seconds.round} s without progress") if seconds && seconds > limit
         end
       end
 
+      # It has rejoined in vain: the first time that a partition stalls, it seeks.
       def stalled
-        return [] if @stalled.empty?
-
-        positions = @application.partitions.to_h { |one| [[one.topic.group, one.name, one.number], one.read_to] }
-        @lock.synchronize do
-          @stalled.delete_if { |place, position| positions[place] != position }
-          @stalled.keys.map { |_group, topic, number| "#{topic}/#{number} is stalled" }.uniq
-        end
+        partitions = @application.partitions.select { |partition| partition.stall&.tried&.include?(:rejoin) }
+        partitions.map { |partition| problem(:stalled, "#{partition} is stalled") }.uniq
       end
     end
   end

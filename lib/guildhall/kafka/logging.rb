@@ -74,6 +74,9 @@ module Guildhall
           foreign = [GUILDHALL, RbConfig::CONFIG["rubylibdir"], *Gem.path].map { |folder| "#{folder}/" }
           frames.find { |frame| !frame.start_with?("<internal:", *foreign) } || frames.first
         end
+
+        # @return [String, nil] as {.of}, seen from the process's folder: the same wherever a release was unpacked
+        def self.place(error) = of(error)&.delete_prefix("#{Dir.pwd}/")
       end
 
       # Writes one application's log: its events, librdkafka's log, and the errors of subscribers.

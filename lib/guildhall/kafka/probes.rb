@@ -1,33 +1,40 @@
 # frozen_string_literal: true
 
+require "openssl"
 require "socket"
 require "guildhall/clock"
+require "guildhall/json"
 
 module Guildhall
   module Kafka
-    # Answers `GET /live`, `/ready` and `/metrics` over HTTP: 200, or 503 with the reasons as text; anything else is 404. {#start} does so
-    # in a thread. The parent of a swarm, which must not have threads because it forks, calls {#answer} in its own loop instead.
+    # Answers `GET /live`, `/ready` and `/metrics` over HTTP: 200, or 503 with the reasons as text; with a token in the settings also
+    # `/state`, as JSON, to who sends that token (`Authorization: Bearer TOKEN`); anything else is 404. {#start} does so in a
+    # thread. The parent of a swarm, which must not have threads because it forks, calls {#answer} in its own loop instead.
     class Probes
       HOST = "0.0.0.0" # where `config.health` has no `host:`
       MAX_BYTES = 8_192 # of a request, and of one read
       PATIENCE_SECONDS = 5 # for a request to come, and for its response to be read
       MAX_CLIENTS = 64 # at a time; others wait, so that a flood of connections cannot use up the application's file descriptors
       PACE_SECONDS = 1 # between two looks for clients whose time is over
-      STATUS = {200 => "OK", 404 => "Not Found", 500 => "Internal Server Error", 503 => "Service Unavailable"}.freeze
+      STATUS = {200 => "OK", 401 => "Unauthorized", 404 => "Not Found", 500 => "Internal Server Error", 503 => "Service Unavailable"}.freeze
       TEXT = "text/plain; version=0.0.4; charset=utf-8" # as Prometheus wants it
+      TYPES = {"/state" => "application/json"}.freeze
       # response: what is still to be sent of it; nil: the request is not complete.
       Client = Struct.new(:socket, :limit, :request, :response)
-      private_constant :HOST, :MAX_BYTES, :PATIENCE_SECONDS, :MAX_CLIENTS, :PACE_SECONDS, :STATUS, :TEXT, :Client
+      private_constant :HOST, :MAX_BYTES, :PATIENCE_SECONDS, :MAX_CLIENTS, :PACE_SECONDS, :STATUS, :TEXT, :TYPES, :Client
 
-      # @param settings [Hash{Symbol=>Object}] `config.health`: port: (0: any that is free), and perhaps host:
+      # @param settings [Hash{Symbol=>Object}] `config.health`: port: (0: any that is free), and perhaps host: and token:
+      # @yieldreturn [Hash] what `/state` answers
       # @raise [ConfigurationError] where the port cannot be listened on
-      def initialize(settings, health, metrics = [])
+      def initialize(settings, health, metrics = [], &state)
         @health = health
+        @token = settings[:token] if state
+        @state = state
         @prometheus = metrics.find { |backend| backend.respond_to?(:text) }
         @clients = []
         @listeners = Socket.tcp_server_sockets(settings.fetch(:host, HOST), settings.fetch(:port))
       rescue SystemCallError, SocketError => error
-        raise ConfigurationError, "config.health #{settings}: #{error.message}"
+        raise ConfigurationError, "config.health #{settings.except(:token)}: #{error.message}"
       end
 
       def port = @listeners.first.local_address.ip_port
@@ -118,20 +125,37 @@ module Guildhall
 
       def response_to(request)
         method, path = request.match(%r{\A(GET|HEAD) (/[^\s?]*)\S* HTTP/1})&.captures
-        status, text = outcome(path)
-        "HTTP/1.1 #{status} #{STATUS.fetch(status)}\r\nContent-Type: #{TEXT}\r\nContent-Length: #{text.bytesize}\r\n" \
-          "Connection: close\r\n\r\n#{text unless method == "HEAD"}"
+        status, text = outcome(path, request)
+        type = status == 200 ? TYPES.fetch(path, TEXT) : TEXT
+        "HTTP/1.1 #{status} #{STATUS.fetch(status)}\r\nContent-Type: #{type}\r\nCache-Control: no-store\r\n" \
+          "Content-Length: #{text.bytesize}\r\nConnection: close\r\n\r\n#{text unless method == "HEAD"}"
       end
 
-      def outcome(path)
+      def outcome(path, request)
         case path
         when "/live" then of_health(@health.live)
         when "/ready" then of_health(@health.ready)
         when "/metrics" then @prometheus ? [200, @prometheus.text] : [404, "config.metrics has no Guildhall::Kafka::Metrics::Prometheus\n"]
-        else [404, "there are /live, /ready and /metrics, for GET and HEAD\n"]
+        when "/state" then of_state(request)
+        else nothing
         end
       rescue StandardError, ScriptError => error
         [500, "#{error.class}\n"] # its message may quote a payload
+      end
+
+      def nothing = [404, "there are /live, /ready and /metrics, for GET and HEAD\n"]
+
+      # Without a token there is no such path. The comparison takes as long whatever was sent.
+      def of_state(request)
+        return nothing unless @token
+        return [401, "/state needs the header Authorization: Bearer TOKEN, with the token of config.health\n"] unless authorized?(request)
+
+        [200, "#{JSON.encode(@state.call)}\n"]
+      end
+
+      def authorized?(request)
+        given = request[/^authorization:[ \t]*bearer[ \t]+(\S+)[ \t]*\r?$/i, 1]
+        !given.nil? && OpenSSL.secure_compare(@token, given)
       end
 
       def of_health(answer) = [answer.ok? ? 200 : 503, "#{answer}\n"]

@@ -33,6 +33,10 @@ module Guildhall
       private_constant :TICK_SECONDS, :LAG_SECONDS, :CHECK_AFTER_SECONDS
 
       attr_reader :application, :members, :runners, :timer, :backpressure, :contention, :registries, :left_threads
+      # @return [Time] when it was made
+      attr_reader :started_at
+      # @return [Hash{Routing::Topic=>Decoding}] of all topics that are consumed, once they are
+      attr_reader :decodings
       # @return [FatalError, nil] why a group is not consumed any more, although it was not stopped; other groups continue
       attr_reader :failure
       # @return [Array<String>] partitions ("orders/0") whose work was not finished within the time of {#stop}
@@ -61,6 +65,8 @@ module Guildhall
         @registries = Reachability::Registries.new(topics) { |name, **payload| publish(name, **payload) }
         @quiet = @stopping = false
         @failure = @timer = @runners = nil
+        @decodings = {}.freeze
+        @started_at = Time.now
       end
 
       # @param runners [Runners, nil] nil: nothing is consumed, this only checks whether the workers can do what the routes want of them

@@ -111,7 +111,7 @@ module Guildhall
       def start_watchers
         config = @application.config
         health = Health.new(@application) if config.health || ENV.key?("NOTIFY_SOCKET")
-        @watchers << Probes.new(config.health, health, config.metrics).start if config.health
+        @watchers << Probes.new(config.health, health, config.metrics) { @application.report }.start if config.health
         @watchers << Systemd.new(@application, health).start if ENV.key?("NOTIFY_SOCKET")
       end
 

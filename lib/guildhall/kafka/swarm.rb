@@ -78,7 +78,7 @@ module Guildhall
         ConfigurationCheck.run(@application, @selection)
         @application.open_log
         Process.warmup
-        used = ChildProcess.resident_memory(Process.pid)
+        used = ChildProcess.memory_of(Process.pid)
         if @memory_limit && used >= @memory_limit
           raise ConfigurationError, "memory limit #{@memory_limit} MB: the application alone takes #{used.round} MB, before it consumes"
         end
@@ -101,7 +101,7 @@ module Guildhall
             @early << name
           end
         end
-        @probes = Probes.new(@config.health, @health) if @config.health
+        @probes = Probes.new(@config.health, @health) { report } if @config.health
         @systemd = Systemd.new(@application, @health) if ENV.key?("NOTIFY_SOCKET")
       end
 
@@ -159,7 +159,7 @@ module Guildhall
 
       def ended(child, status)
         @status = [@status, 1].max if @state == :stopping && !status.success?
-        @application.publish("swarm.process_ended", number: child.number, pid: status.pid, status: status.to_s[/\A\S+ \d+ (.*)/, 1])
+        @application.publish("swarm.process_ended", number: child.number, pid: status.pid, status: child.ended)
         return if @state == :stopping
         return restart(child) unless status.exitstatus == ConfigurationError::EXIT_STATUS
 
@@ -193,6 +193,18 @@ module Guildhall
       def replace(child, reason, timeout = @config.shutdown_timeout + GRACE_SECONDS)
         @application.publish("swarm.process_stopping", number: child.number, pid: child.pid, reason:)
         child.stop(timeout)
+      end
+
+      # What `/state` of the parent answers: its processes answer for themselves, on ports of their own.
+      def report
+        port = @config.health[:port]
+        processes = @children.map do |child|
+          {"number" => child.number, "pid" => child.pid, "port" => (port + child.number if port.positive?), "sick" => child.sick,
+           "unready" => child.unready, "ended" => child.ended}.compact
+        end
+        host = Socket.gethostname
+        {"v" => Reporting::Report::VERSION, "kind" => "swarm", "process" => "#{host}:#{Process.pid}", "at" => Time.now.to_f.round(3),
+         "state" => @state.name, "host" => host, "pid" => Process.pid, "processes" => processes}
       end
 
       # Checks settings and routes in a process of its own: librdkafka does so by making a client, and the parent must not have had one.
@@ -242,7 +254,9 @@ module Guildhall
 
         # Each process is ready.
         def ready
-          @swarm.state == :running ? answer(problems(&:unready)) : Health::Answer.new(problems: ["draining"])
+          return answer(problems(&:unready)) if @swarm.state == :running
+
+          Health::Answer.new(problems: [Health::Problem.new(code: :draining, text: "draining")])
         end
 
         private
@@ -253,7 +267,9 @@ module Guildhall
         end
 
         def answer(problems)
-          Health::Answer.new(problems: problems.map { |number, problem| "process #{number}: #{problem}" })
+          Health::Answer.new(problems: problems.map do |number, problem|
+            Health::Problem.new(code: :process, text: "process #{number}: #{problem}")
+          end)
         end
       end
     end

@@ -19,7 +19,7 @@ class HealthTest < GuildhallTest
     def seconds = unanswered_for
   end
   Topic = Struct.new(:group)
-  Partition = Struct.new(:group, :read_to, :seconds_without_progress) do
+  Partition = Struct.new(:group, :stall, :seconds_without_progress) do
     def topic = Topic.new(group)
     def name = "orders"
     def number = 0
@@ -34,7 +34,7 @@ class HealthTest < GuildhallTest
 
   def setup
     @listener = Listener.new("g", Guildhall::Clock.now, true)
-    @partition = Partition.new("g", 7)
+    @partition = Partition.new("g")
     events = Guildhall::Instrumentation.new(Guildhall::Kafka::Events::NAMES)
     @application = Application.new(Guildhall::Kafka::Config.new, events, :running, false, nil, [@listener], [@partition])
     @health = Guildhall::Kafka::Health.new(@application)
@@ -83,18 +83,33 @@ class HealthTest < GuildhallTest
   end
 
   def test_a_partition_that_does_not_move
-    stalled(:seek)
+    @partition.stall = stall(:seek)
     assert_predicate @health.live, :ok?
-    stalled(:rejoin)
-    assert_equal "orders/0 is stalled", @health.live.to_s
-    @partition.read_to = 8
+    @partition.stall = stall(:seek, :rejoin)
+    assert_equal [[:stalled, "orders/0 is stalled"]], @health.live.problems.map { |one| [one.code, one.text] }
+    @partition.stall = nil
     assert_predicate @health.live, :ok?
   end
 
   def test_a_partition_that_does_not_move_while_another_group_consumes_it
-    @application.partitions << Partition.new("another", 9)
-    stalled(:rejoin)
+    @application.partitions << Partition.new("another")
+    @partition.stall = stall(:seek, :rejoin)
     assert_equal "orders/0 is stalled", @health.live.to_s
+  end
+
+  # For programs: the guide has the list.
+  def test_each_reason_has_a_code
+    @application.failure = RuntimeError.new("fenced")
+    @listener.polled_at = Guildhall::Clock.now - 100
+    @application.config.max_consume_time = 60
+    @partition.seconds_without_progress = 61
+    @listener.unanswered_for = 7
+    @listener.assigned = false
+    @application.registries = Struct.new(:problems).new(["schema registry http://r:8081: 401, for 7 s"])
+    assert_equal [%i[failed not_polled overdue], %i[no_broker no_partitions registry]],
+      [@health.live, @health.ready].map { |answer| answer.problems.map(&:code) }
+    @application.state = :stopped
+    assert_equal [:not_running], @health.ready.problems.map(&:code)
   end
 
   def test_a_consumer_that_does_not_return
@@ -159,7 +174,8 @@ class HealthTest < GuildhallTest
   end
 
   def test_settings
-    [[{port: 9292}, nil], [{host: "::1"}, /port must be an Integer/], [{port: 1, prt: 2}, /unknown setting prt; did you mean port/],
+    [[{port: 9292}, nil], [{port: 1, token: "0123456789abcdef"}, nil],
+     [{port: 1, token: "short"}, /\Ahealth token must be a String of 16 characters or more, without spaces\z/], [{port: 1, token: ""}, /token must be/], [{host: "::1"}, /port must be an Integer/], [{port: 1, prt: 2}, /unknown setting prt; did you mean port/],
      [9292, /must be a Hash with port/]].each do |health, problem|
       errors = Guildhall::Kafka::Config::Problems.new
       Guildhall::Kafka::Config.new.tap { |config| config.health = health }.validate(errors)
@@ -230,9 +246,7 @@ class HealthTest < GuildhallTest
 
   private
 
-  def stalled(action)
-    @application.instrumentation.publish("partition.stalled", group: "g", topic: "orders", partition: 0, position: 7, end_offset: 9, action:)
-  end
+  def stall(*tried) = Guildhall::Kafka::Partition::Stall.new(position: 7, since: 0.0, tried:)
 
   def with_server(metrics = [])
     server = Guildhall::Kafka::Probes.new({port: 0, host: "127.0.0.1"}, @health, metrics).start

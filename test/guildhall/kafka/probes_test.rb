@@ -103,6 +103,36 @@ class KafkaProbesTest < GuildhallTest
     assert_match(%r{\AHTTP/1.1 503 .*Content-Length: 9\r\nConnection: close\r\n\r\n\z}m, answer(connect("HEAD /ready HTTP/1.1\r\n\r\n")))
   end
 
+  TOKEN = "0123456789abcdef"
+
+  def test_the_state_is_for_those_who_have_the_token
+    with_state(token: TOKEN)
+    text = answer(connect("GET /state HTTP/1.1\r\nauthorization: Bearer #{TOKEN}\r\n\r\n"))
+    assert_match(%r{\AHTTP/1.1 200 OK\r\nContent-Type: application/json\r\n.*Cache-Control: no-store\r\n.*\r\n\r\n\{"v":1\}\n\z}m, text)
+    ["", "Authorization: Bearer #{TOKEN}x\r\n", "Authorization: Bearer #{TOKEN[0..-2]}\r\n", "Authorization: Basic #{TOKEN}\r\n",
+     "X-Authorization: Bearer #{TOKEN}\r\n", "Authorization: Bearer \r\n"].each do |header|
+      text = answer(connect("GET /state HTTP/1.1\r\n#{header}\r\n"))
+      assert_match(%r{\AHTTP/1.1 401 Unauthorized\r\nContent-Type: text/plain.*Authorization: Bearer TOKEN}m, text, header)
+      refute_includes text, TOKEN
+    end
+    assert_match(%r{\AHTTP/1.1 401 }, answer(connect("GET /state?token=#{TOKEN} HTTP/1.1\r\n\r\n")))
+    assert_match(%r{\AHTTP/1.1 404 }, answer(connect("POST /state HTTP/1.1\r\nAuthorization: Bearer #{TOKEN}\r\n\r\n")))
+  end
+
+  def test_without_a_token_there_is_no_state
+    with_state
+    request = "GET /state HTTP/1.1\r\nAuthorization: Bearer #{TOKEN}\r\n\r\n"
+    assert_equal answer(connect("GET /nothing HTTP/1.1\r\n\r\n")), answer(connect(request))
+    assert_match(%r{\AHTTP/1.1 404 }, answer(connect(request)))
+  end
+
+  def test_the_token_is_in_no_message
+    error = assert_raises(Guildhall::ConfigurationError) do
+      Guildhall::Kafka::Probes.new({host: "127.0.0.1", port: @probes.port, token: TOKEN}, @health)
+    end
+    refute_includes error.message, TOKEN
+  end
+
   def test_metrics_where_there_are_none
     assert_match(%r{\AHTTP/1.1 404 }, answer(connect("GET /metrics HTTP/1.1\r\n\r\n")))
   end
@@ -153,6 +183,11 @@ class KafkaProbesTest < GuildhallTest
   end
 
   private
+
+  def with_state(**token)
+    @probes.close
+    @probes = Guildhall::Kafka::Probes.new({host: "127.0.0.1", port: 0, **token}, @health) { {"v" => 1} }
+  end
 
   def with_metrics(backend)
     @probes.close

@@ -3,9 +3,10 @@
 # everyday: embedded
 # stress: on the real broker too, there ten times as many (the embedded one keeps 5 MB a partition)
 #
-# Proves that `guildhall dlq list` shows what dead letter topics hold, as a table and as JSON; that `guildhall dlq replay`
-# sends dead letters back with their bytes, keys, headers and partitions, all, the rest, or by offsets, to where they came from or
-# elsewhere; and that one that is interrupted, or killed again and again, passes nothing over and goes on where it was.
+# Proves that `guildhall dlq list` and `show` print what dead letter topics hold, as a table and as JSON; that `guildhall dlq replay`
+# sends dead letters back with their bytes, keys, headers and partitions, all, the rest, by offsets or by name, to where they came from or
+# elsewhere; that each is marked by itself, as replayed or (`guildhall dlq discard`) as discarded, and left out then; and that a replay that
+# is interrupted, or killed again and again, passes nothing over and goes on where it was.
 require_relative "../support/scenario"
 require "json"
 require "open3"
@@ -69,8 +70,8 @@ Scenario.run do
   out, = dlq.call("list", "--limit", "4")
   lines = out.lines(chomp: true)
   equal(6, lines.size, "lines\n#{out}")
-  check(lines.first.match?(/\ADEAD LETTER +WHEN +FROM +GROUP +ATTEMPTS +ERROR +BYTES +REPLAYED\z/), "headings #{lines.first}")
-  check(lines[1..4].all? { |line| line.match?(%r{\A#{dead}/\d@\d +\d{4}-\S+ \S+ +#{name}/\d@100\d +#{group} +3 +RuntimeError +\d+ +no\z}) }, out)
+  check(lines.first.match?(/\ADEAD LETTER +WHEN +FROM +GROUP +ATTEMPTS +ERROR +AT +BYTES +MARK\z/), "headings #{lines.first}")
+  check(lines[1..4].all? { |line| line.match?(%r{\A#{dead}/\d@\d +\d{4}-\S+ \S+ +#{name}/\d@100\d +#{group} +3 +RuntimeError +- +\d+ +-\z}) }, out)
   equal("4 of 10 dead letters in #{dead}", lines.last, "the last line")
   out, = dlq.call("list", "--error", "Timeout::Error")
   equal(["#{dead}/0@2"], out.lines[1..-2].map { |line| line.split.first }, "by error class")
@@ -106,10 +107,30 @@ Scenario.run do
     end
   end
   out, = dlq.call("list", "--limit", "0")
-  check(out.lines[1..10].all? { |line| line.end_with?("yes\n") }, "not shown as replayed:\n#{out}")
+  check(out.lines[1..10].all? { |line| line.end_with?("replayed\n") }, "not shown as replayed:\n#{out}")
+
+  produce(dead, [10, 12, 14].map { |number| {**dead_letter.call(number), partition: 0} })
+  out, = dlq.call("discard", "#{dead}/0@6")
+  equal("#{dead}: 1 dead letters were discarded\n", out, "one is discarded")
+  marks = -> { dlq.call("list", "--json", "--partition", "0", "--offsets", "5..").first.lines.map { |line| JSON.parse(line)["mark"] } }
+  equal([nil, "discarded", nil], marks.call, "marks")
+  out, = dlq.call("replay", "--rest", "--dry-run")
+  equal("#{dead}: 2 dead letters would be replayed\n", out, "the rest is without what was discarded")
+  dlq.call("replay", "#{dead}/0@7")
+  equal([nil, "discarded", "replayed"], marks.call, "one is replayed by name")
+  out, = dlq.call("list", "--open")
+  equal(["#{dead}/0@5"], out.lines[1..-2].map { |line| line.split.first }, "open ones")
+  out, = dlq.call("show", "#{dead}/0@6")
+  check(out.include?("mark        discarded") && out.include?("#{name}/1@1012") && out.end_with?("payload 12\n\n"), "shown:\n#{out}")
+  _, err = dlq.call("show", "#{dead}/0@99", status: 2)
+  check(err.include?("there is no dead letter #{dead}/0@99"), err)
+  dlq.call("replay", "--rest")
+  equal(%w[replayed discarded replayed], marks.call, "after the rest")
+  equal(["nothing to replay"], dlq.call("replay", "--rest").first.lines.map { |line| line[/nothing to replay/] }.uniq, "nothing is left")
+  equal([10, 14], back.call(name, 12).values.flatten.map { |one| one.headers["i"].to_i }.select { |number| number > 9 }.sort, "what came back")
 
   count = long? && !embedded ? 40_000 : 4_000
-  produce(dead, (0...count).map { |i| {**dead_letter.call(10 + i), partition: 0} })
+  produce(dead, (0...count).map { |i| {**dead_letter.call(20 + i), partition: 0} })
   start_replay = -> { Process.spawn(*command.call(*arguments.call("replay", "--rest")), out: File::NULL, err: File::NULL) }
   position = -> { committed(dead, group: "#{group}.replay").first }
   kills = 0
@@ -123,7 +144,7 @@ Scenario.run do
   rescue Errno::ESRCH, Errno::ECHILD
     break # it has ended
   end
-  produce(dead, (0...500).map { |i| {**dead_letter.call(10 + count + i), partition: 0} })
+  produce(dead, (0...500).map { |i| {**dead_letter.call(20 + count + i), partition: 0} })
   out, err, status = nil
   Open3.popen3(*command.call(*arguments.call("replay", "--rest"))) do |_, stdout, stderr, thread|
     before = position.call
@@ -141,8 +162,8 @@ Scenario.run do
   dlq.call("replay", "--rest")
   out, = dlq.call("replay", "--rest")
   equal(["#{dead}/0: nothing to replay", "#{dead}/1: nothing to replay"], out.lines(chomp: true), "the rest of the rest")
-  numbers = back.call(name, 10 + count + 500).values.flatten.map { |one| one.headers["i"].to_i }
-  equal((0...(10 + count + 500)).to_a, numbers.uniq.sort, "all are back")
+  numbers = back.call(name, 12 + count + 500).values.flatten.map { |one| one.headers["i"].to_i }
+  equal([*0..10, 14, *20...(20 + count + 500)], numbers.uniq.sort, "all are back")
   twice = numbers.size - numbers.uniq.size
   check(twice <= kills * Guildhall::Kafka::Broker::Replay::CHUNK_SIZE, "#{twice} came twice after #{kills} kills")
   notes << "#{kills} kills" << "#{twice} twice"

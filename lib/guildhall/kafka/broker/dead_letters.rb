@@ -3,6 +3,7 @@
 require_relative "../dead_letter_queue/dead_letter"
 require_relative "../producing/settings"
 require_relative "group_query"
+require_relative "letter_marks"
 
 module Guildhall
   module Kafka
@@ -14,10 +15,11 @@ module Guildhall
 
         def initialize(name, config)
           @name = name
-          # A group without members keeps how far the topic was replayed, as a committed offset.
+          # A group without members keeps which were replayed and discarded: see {LetterMarks}.
           own = {"client.id": config.client_id, "group.id": "#{config.group_id}.replay"}
           @session = Session.new({**Producing::Settings.shared(config.librdkafka), **own})
           @topic = @session.topic(name)
+          @begins = {}
           @problems = []
         rescue StandardError
           close
@@ -35,7 +37,7 @@ module Guildhall
           @problems = []
           topic = numbers.any? ? @topic.with(leaders: @topic.leaders.slice(*numbers)) : @topic
           found = @session.ranges([topic]).reject { |(_, number), range| report(number, range) if range.is_a?(KafkaError) }
-          found.transform_keys(&:last).sort.to_h
+          found.transform_keys(&:last).sort.to_h.tap { |ranges| @begins.update(ranges.transform_values(&:begin)) }
         end
 
         # A partition, or (nil) all of the topic, could not be asked.
@@ -55,17 +57,34 @@ module Guildhall
         end
 
         # Blocks for the coordinator's answer.
-        # @return [Hash{Integer=>Integer, nil}] by partition the offset behind the last dead letter that was replayed in order
-        def replayed
-          @session.committed(@topic.places).to_h do |(_, number), found|
+        # @param numbers [Array<Integer>] of partitions
+        # @return [Hash{Integer=>LetterMarks}] which dead letters were replayed and discarded, by partition
+        def marks(numbers)
+          @session.committed(numbers.map { |number| [@name, number] }).to_h do |(_, number), found|
             raise found if found.is_a?(KafkaError)
 
-            [number, found.first]
+            [number, LetterMarks.new(*found, @begins.fetch(number, 0))]
           end
         end
 
-        # Notes that everything before an offset was replayed. Blocks for the coordinator's answer.
-        def replayed_up_to(partition, offset) = @session.commit(@name, partition, offset)
+        # Keeps marks, in the place of those that there were. Blocks for the coordinator's answer.
+        # @raise [ReplayError] where they do not fit
+        def keep(partition, marks) = @session.commit(@name, partition, *marks.dump)
+
+        # Marks those as discarded that are not marked yet: they are not replayed unless they are named. They stay where they are. Blocks
+        # for the brokers.
+        # @param range [Range<Integer>]
+        # @yieldparam dead_letter [DeadLetterQueue::DeadLetter] whether to discard it
+        # @return [Integer] how many
+        def discard(partition, range, marks)
+          found = LetterMarks.spans(to_enum(:each, partition, range), range.begin).select do |letter, _|
+            marks.of(letter.offset).nil? && yield(letter)
+          end
+          found.each { |_, span| marks.discarded(span) }
+          keep(partition, marks) if found.any?
+          found.size
+        end
+
         def close = @session&.close
       end
     end

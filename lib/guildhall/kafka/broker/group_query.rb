@@ -11,11 +11,6 @@ module Guildhall
         # There is no such topic.
         def missing? = Errors.kind(error) == :missing && partitions.nil?
 
-        # @return [String] such as "0, 2-5"
-        def self.runs(numbers)
-          numbers.sort.slice_when { |before, after| after > before + 1 }.map { |run| [run.first, run.last].uniq.join("-") }.join(", ")
-        end
-
         # @return [String] one line: where, and why
         def to_s
           where = [*("group #{group}" if group), *topic].join(", ")
@@ -25,7 +20,7 @@ module Guildhall
 
         private
 
-        def numbers = partitions && "partition#{"s" if partitions.size > 1} #{Problem.runs(partitions)}"
+        def numbers = partitions && "partition#{"s" if partitions.size > 1} #{Printable.runs(partitions)}"
       end
 
       # An Array of the rows that could be found out, with the problems that kept others from it.

@@ -7,8 +7,8 @@ module Guildhall
   module Kafka
     module Broker
       # Sends dead letters back to where they came from: their bytes, key and headers, to the partition they had. A chunk is
-      # produced, waited for, and only then noted as replayed: whatever happens in between, nothing is passed over, and at
-      # most one chunk is replayed twice. The dead letters stay where they are.
+      # produced, waited for, and only then marked as replayed ({LetterMarks}), each letter by itself: whatever happens in between,
+      # nothing is passed over, and at most one chunk is replayed twice. The dead letters stay where they are.
       class Replay
         CHUNK_SIZE = 100
         # librdkafka's default of five minutes is too long to learn that a topic cannot be written to.
@@ -18,8 +18,8 @@ module Guildhall
 
         # The progress in one partition.
         class Outcome
-          # @return [Integer] a partition; how many of its dead letters were replayed; how many the filter has left out; how many of
-          #   those that were replayed are not noted at the broker
+          # @return [Integer] a partition; how many of its dead letters were replayed; how many were left out, by the filter or because of
+          #   their marks; how many of those that were replayed are not marked at the broker
           attr_reader :partition, :replayed, :skipped, :unnoted
           # @return [Integer, nil] the offset of the first, of the last that was replayed; nil where none was
           attr_reader :first, :last
@@ -37,20 +37,22 @@ module Guildhall
             @last = offset
           end
 
-          # All that were replayed are noted now.
+          # All that were replayed are marked now.
           def noted = @unnoted = 0
           def skip(number) = @skipped += number
         end
 
         # @param to [String, nil] another topic for all of them, whose partitioner decides; nil: where each came from
-        # @param note [Boolean] whether how far it came is kept at the broker, for the next time
+        # @param except [Array<Symbol>] the marks of those that are left out: see {LetterMarks#of}
+        # @param again [Boolean] whether all that was replayed counts as not replayed before it begins
         # @yieldparam dead_letter [DeadLetter] which to replay; without a block: all
         # @raise [Guildhall::ArgumentError] where there is no topic `to`
-        def initialize(dead_letters, config, to: nil, note: true, &filter)
+        def initialize(dead_letters, config, to: nil, except: [], again: false, &filter)
           @dead_letters = dead_letters
           @config = config
           @to = to
-          @note = note
+          @except = except
+          @again = again
           @filter = filter
           @interrupted = false
           @partitions = {}
@@ -67,15 +69,19 @@ module Guildhall
         # @raise [ReplayError] where a dead letter cannot be replayed; those before it are, and are noted
         # @raise [KafkaError] where it cannot be noted what was replayed: before anything is sent, if the right to is missing
         def run(ranges)
-          check_notes(ranges) if @note
+          @marks = @dead_letters.marks(ranges.keys)
+          check_right(ranges)
           @producer = Producer.new(Producing::Settings.of(@config).merge(SETTINGS))
           ranges.each_with_object([]) do |(partition, range), outcomes|
             break outcomes if @interrupted
 
             outcomes << Outcome.new(partition)
             yield outcomes.last if block_given?
+            @marks[partition].reopen(range.begin) if @again
+            from = range.begin
             @dead_letters.to_enum(:each, partition, range).each_slice(CHUNK_SIZE) do |chunk|
-              send_back(chunk, outcomes.last)
+              send_back(LetterMarks.spans(chunk, from), outcomes.last)
+              from = chunk.last.offset + 1
               yield outcomes.last if block_given?
               break if @interrupted
             end
@@ -86,22 +92,27 @@ module Guildhall
 
         private
 
-        # Commits the offset that is committed already: that needs the same right, so a missing right shows before anything is sent.
-        def check_notes(ranges)
-          partition, range = ranges.find { |_, some| some.any? }
-          @dead_letters.replayed_up_to(partition, @dead_letters.replayed[partition] || range.begin) if partition
+        # Commits the marks that there are: that needs the same right, so a missing right shows before anything is sent.
+        def check_right(ranges)
+          partition, = ranges.find { |_, some| some.any? }
+          @dead_letters.keep(partition, @marks[partition]) if partition
         end
 
         # Counts in order: where one cannot be replayed, those behind it count as not replayed, although they may have arrived.
+        # @param chunk [Array<Array(DeadLetter, Range<Integer>)>] see {LetterMarks.spans}
         def send_back(chunk, outcome)
-          chosen = @filter ? chunk.select(&@filter) : chunk
+          marks = @marks[outcome.partition]
+          chosen = chunk.select { |letter, _| !@except.include?(marks.of(letter.offset)) && (@filter.nil? || @filter.call(letter)) }
           outcome.skip(chunk.size - chosen.size)
-          done = nil
-          produce_all(chosen) { |dead_letter| outcome.count(done = dead_letter.offset) }
-          done = chunk.last.offset
+          replayed = []
+          produce_all(chosen.map(&:first)) do |letter|
+            outcome.count(letter.offset)
+            replayed << chosen[replayed.size].last
+          end
         ensure
-          if done && @note
-            @dead_letters.replayed_up_to(outcome.partition, done + 1)
+          if replayed&.any?
+            replayed.each { |span| marks.replayed(span) }
+            @dead_letters.keep(outcome.partition, marks)
             outcome.noted
           end
         end

@@ -159,8 +159,8 @@ module Guildhall
         end
 
         # Commits for the group of this session, which has no members.
-        def commit(topic, partition, offset)
-          @client.commit_at(topic, partition, offset, timeout: @timeout)
+        def commit(topic, partition, offset, metadata = nil)
+          @client.commit_at(topic, partition, offset, metadata, timeout: @timeout)
         rescue Rdkafka::RdkafkaError => error
           raise KafkaError.of(error.rdkafka_response, "offset #{offset} of #{topic}/#{partition} could not be committed for group " \
                                                       "#{@settings[:"group.id"]}")

@@ -1,20 +1,32 @@
 # frozen_string_literal: true
 
+require "guildhall/printable"
+require "guildhall/text_table"
 require_relative "cluster_command"
 
 module Guildhall
   module Kafka
     module CLI
-      # `guildhall dlq`: lists and replays dead letters.
+      # `guildhall dlq`: lists, replays and discards dead letters.
       class Dlq < Guildhall::CLI::Family
-        def self.summary = "List and replay dead letters"
-        def self.commands = [List, Replay]
+        def self.summary = "List, show, replay and discard dead letters"
+        def self.commands = [List, Show, Replay, Discard]
 
-        # The base of both commands: options that select dead letters.
+        # The base of all commands: options that select dead letters.
         class DeadLettersCommand < ClusterCommand
+          LETTER = %r{\A(?<topic>.+)/(?<partition>\d+)@(?<offset>\d+)\z}
+          MARKS = {replayed: "replayed", discarded: "discarded", settled: "settled", nil => "-"}.freeze
+          MARKS_NOTE = <<~TEXT
+
+            A dead letter is marked once it was replayed or discarded, in the offsets of the group GROUP_ID.replay, which brokers keep for
+            some days after the last change (offsets.retention.minutes). settled: one of these, but the broker has no room to say which.
+          TEXT
+          private_constant :LETTER, :MARKS_NOTE
+
           private
 
           def json? = false
+          def arity = 0
 
           def define_options(options)
             super
@@ -28,11 +40,21 @@ module Guildhall
 
           def call(arguments)
             bounds if @options[:offsets] # before a broker is asked
+            @named = arguments.map { |text| LETTER.match(text) || refuse(text) }
+            if @named.any? && @options.values_at(:topic, :partition, :offsets).any?
+              raise Guildhall::ArgumentError,
+                "name dead letters, or choose them by --topic, --partition and --offsets: not both #{see_help}"
+            end
+
             super
           end
 
           # The topic is an option, because the default is all of them.
           def refuse(argument)
+            if arity.positive?
+              raise Guildhall::ArgumentError, "a dead letter is named as guildhall dlq list does, such as orders.dead/0@17, not " \
+                                              "#{argument} #{see_help}"
+            end
             raise Guildhall::ArgumentError, "unexpected argument: #{argument}; to name a dead letter topic: --topic #{argument} #{see_help}"
           end
 
@@ -55,6 +77,7 @@ module Guildhall
           end
 
           def topics
+            return @named.map { |letter| letter[:topic] }.uniq if @named.any?
             return [@options[:topic]] if @options[:topic]
             raise Guildhall::ArgumentError, "which dead letter topic? Name it with --topic #{see_help}" unless application?
 
@@ -64,7 +87,15 @@ module Guildhall
             raise Guildhall::ArgumentError, "no route has a dead letter queue with a topic: name one with --topic"
           end
 
+          # @return [Hash{Integer=>Array<Integer>}] the offsets of those that are named, by partition
+          def named(dead_letters)
+            own = @named.select { |letter| letter[:topic] == dead_letters.name }
+            own.group_by { |letter| letter[:partition].to_i }.transform_values { |some| some.map { |letter| letter[:offset].to_i } }
+          end
+
           def chosen_ranges(dead_letters)
+            return ranges_of_named(dead_letters) if @named.any?
+
             number = @options[:partition]
             unless number.nil? || number.between?(0, dead_letters.partition_count - 1)
               raise Guildhall::ArgumentError, "#{dead_letters.name} has no partition #{number}: it has #{dead_letters.partition_count}"
@@ -80,6 +111,18 @@ module Guildhall
             end
           end
 
+          def ranges_of_named(dead_letters)
+            named = named(dead_letters)
+            there = dead_letters.ranges(*named.keys.select { |number| number < dead_letters.partition_count })
+            missing = named.flat_map { |number, offsets| offsets.map { |offset| [number, offset] } }
+            missing.reject! { |number, offset| there[number]&.cover?(offset) }
+            if missing.any?
+              raise Guildhall::ArgumentError, "there is no dead letter #{dead_letters.name}/#{missing.first.join("@")} (any more)"
+            end
+
+            named.to_h { |number, offsets| [number, offsets.min...(offsets.max + 1)] }
+          end
+
           # @return [Array(Integer, Integer)] nil for an open end
           def bounds
             text = @options[:offsets]
@@ -93,14 +136,46 @@ module Guildhall
           def filtered? = !!(@options[:source] || @options[:group] || @options[:error])
 
           def wanted?(dead_letter)
+            return false if @named.any? && !named?(dead_letter)
+
             {source: dead_letter.source_topic, group: dead_letter.source_group, error: dead_letter.error_class}
               .all? { |name, value| @options[name].nil? || @options[name] == value }
+          end
+
+          def named?(dead_letter)
+            place = [dead_letter.topic, dead_letter.partition, dead_letter.offset]
+            @named.any? { |letter| [letter[:topic], letter[:partition].to_i, letter[:offset].to_i] == place }
+          end
+
+          # @return [Hash{Integer=>Broker::LetterMarks}, nil] nil: they are not known; which group keeps them, the application says
+          def marks(dead_letters, ranges)
+            dead_letters.marks(ranges.keys) if application?
+          rescue KafkaError => error
+            raise if error.is_a?(UnreachableError)
+
+            dead_letters.report(nil, error) && nil
+          end
+
+          # For JSON.
+          # @param marks [Hash, nil] as of {#marks}
+          def data(dead_letter, marks)
+            mark = marks && marks[dead_letter.partition]&.of(dead_letter.offset)
+            {"topic" => dead_letter.topic, "partition" => dead_letter.partition, "offset" => dead_letter.offset,
+             "time" => time(dead_letter.time, "%FT%T.%LZ"), "source_topic" => dead_letter.source_topic,
+             "source_partition" => dead_letter.source_partition, "source_offset" => dead_letter.source_offset,
+             "source_consumer_group" => dead_letter.source_group, "attempts" => dead_letter.attempts,
+             "first_failed_at" => time(dead_letter.first_failed_at, "%FT%T.%LZ"),
+             "error_class" => dead_letter.error_class, "error_place" => dead_letter.error_place,
+             "error_message" => dead_letter.error_message,
+             "replayed" => marks && mark == :replayed, "mark" => mark&.name,
+             **text("key", dead_letter.key), **text("payload", dead_letter.payload),
+             **MessageFormat::Text.headers(dead_letter.original_headers)}
           end
         end
 
         # `guildhall dlq list`: prints dead letters.
         class List < DeadLettersCommand
-          HEADINGS = ["DEAD LETTER", "WHEN", "FROM", "GROUP", "ATTEMPTS", "ERROR", "BYTES", "REPLAYED"].freeze
+          HEADINGS = ["DEAD LETTER", "WHEN", "FROM", "GROUP", "ATTEMPTS", "ERROR", "AT", "BYTES", "MARK"].freeze
           LIMIT = 50
 
           def self.summary = "Print dead letters: source, error, number of attempts"
@@ -110,9 +185,10 @@ module Guildhall
           def define_options(options)
             super
             options.on("-n", "--limit N", Integer, "how many at most, the newest (default: #{LIMIT}; 0: all)")
+            options.on("--open", "only those that were neither replayed nor discarded")
             options.on("--json", "a line of JSON for each, with key, headers and payload")
-            options.separator("\nREPLAYED: whether `guildhall dlq replay` with --all or --rest has replayed it; ? if that is not known.\n" \
-                              "#{PARTIAL_NOTE}")
+            options.separator("\nAT: the first place in the application's code where the error came from. MARK: ? if that is not known.\n" \
+                              "#{MARKS_NOTE}\n#{PARTIAL_NOTE}")
           end
 
           def call(arguments)
@@ -124,8 +200,8 @@ module Guildhall
           def perform
             each_topic do |dead_letters|
               ranges = chosen_ranges(dead_letters)
+              @marks = marks(dead_letters, ranges)
               found = newest(dead_letters, ranges)
-              @replayed = replayed(dead_letters)
               print_rows(found)
               next if @options[:json]
 
@@ -143,10 +219,10 @@ module Guildhall
 
           def newest_of_partition(dead_letters, partition, range, limit)
             # Without a filter, only the last ones need to be read.
-            range = [range.begin, range.end - limit].max...range.end unless filtered?
+            range = [range.begin, range.end - limit].max...range.end unless filtered? || @options[:open]
             found = []
             dead_letters.each(partition, range) do |dead_letter|
-              found << dead_letter if wanted?(dead_letter)
+              found << dead_letter if wanted?(dead_letter) && !(@options[:open] && mark(dead_letter))
               found.shift if found.size > limit
             end
             found
@@ -157,71 +233,110 @@ module Guildhall
             found
           end
 
-          # @return [Hash{Integer=>Integer, nil}, nil] nil: it is not known; which group keeps it, the application says
-          def replayed(dead_letters)
-            dead_letters.replayed if application?
-          rescue KafkaError => error
-            raise if error.is_a?(UnreachableError)
-
-            dead_letters.report(nil, error) && nil
-          end
-
-          # @return [Boolean, nil] nil: it is not known
-          def replayed?(dead_letter)
-            @replayed && dead_letter.offset < (@replayed[dead_letter.partition] || 0)
-          end
+          def mark(dead_letter) = @marks && @marks[dead_letter.partition]&.of(dead_letter.offset)
 
           def cells(dead_letter)
+            place = dead_letter.error_place && Printable.words(dead_letter.error_place[/\A.+?:\d+/] || dead_letter.error_place, 200)
             [dead_letter, time(dead_letter.time), dead_letter.source, dead_letter.source_group, dead_letter.attempts,
-             dead_letter.error_class, dead_letter.payload&.bytesize || "tombstone",
-             {true => "yes", false => "no", nil => "?"}.fetch(replayed?(dead_letter))]
+             dead_letter.error_class, place, dead_letter.payload&.bytesize || "tombstone", @marks ? MARKS.fetch(mark(dead_letter)) : "?"]
           end
 
-          def data(dead_letter)
-            {"topic" => dead_letter.topic, "partition" => dead_letter.partition, "offset" => dead_letter.offset,
-             "time" => time(dead_letter.time, "%FT%T.%LZ"), "source_topic" => dead_letter.source_topic,
-             "source_partition" => dead_letter.source_partition, "source_offset" => dead_letter.source_offset,
-             "source_consumer_group" => dead_letter.source_group, "attempts" => dead_letter.attempts,
-             "error_class" => dead_letter.error_class, "replayed" => replayed?(dead_letter),
-             **text("key", dead_letter.key), **text("payload", dead_letter.payload),
-             **MessageFormat::Text.headers(dead_letter.original_headers)}
+          def data(dead_letter) = super(dead_letter, @marks)
+        end
+
+        # `guildhall dlq show`: all of some dead letters.
+        class Show < DeadLettersCommand
+          MAX_PAYLOAD_CHARACTERS = 20_000
+
+          def self.summary = "Print all that is known of some dead letters"
+          def self.arguments = "LETTER…"
+
+          private
+
+          def arity = Float::INFINITY
+
+          def define_options(options)
+            super
+            options.on("--json", "a line of JSON for each")
+            options.separator("\nLETTER: as `guildhall dlq list` prints it, such as orders.dead/0@17\n#{MARKS_NOTE}")
+          end
+
+          def perform
+            unless @named.any? || @options[:offsets]
+              raise Guildhall::ArgumentError, "which one? Name it, such as guildhall dlq show orders.dead/0@17 #{see_help}"
+            end
+
+            each_topic do |dead_letters|
+              ranges = chosen_ranges(dead_letters)
+              marks = marks(dead_letters, ranges)
+              ranges.each do |partition, range|
+                dead_letters.each(partition, range) do |letter|
+                  next unless wanted?(letter)
+
+                  @options[:json] ? print_json(data(letter, marks)) : @out.puts(lines(letter, marks), "")
+                end
+              end
+            end
+          end
+
+          def lines(letter, marks)
+            rows = [["mark", marks ? MARKS.fetch(marks[letter.partition]&.of(letter.offset)) : "?"],
+                    ["from", "#{letter.source}, group #{letter.source_group || "-"}"],
+                    ["dead since", "#{time(letter.time)} UTC, after #{letter.attempts || "?"} attempts, the first at " \
+                                   "#{time(letter.first_failed_at) || "?"}"],
+                    ["error", [letter.error_class, letter.error_message].compact.join(": ")], ["at", letter.error_place],
+                    ["key", letter.key && Printable.words(Printable.utf8(letter.key.b), 200)],
+                    *letter.original_headers.map { |name, value| ["header #{Printable.utf8(name)}", [*value].join(", ")] },
+                    ["payload", letter.payload ? "#{letter.payload.bytesize} bytes" : "none: a tombstone"]]
+            rows = rows.map { |name, value| ["  #{name}", value && Printable.words(Printable.utf8(value), 2_000)] }
+            [letter.to_s, *TextTable.lines(rows), *payload(letter.payload)]
+          end
+
+          def payload(bytes)
+            return if bytes.nil?
+            return Printable.bytes(bytes, MAX_PAYLOAD_CHARACTERS) unless MessageFormat::Text.readable?(bytes)
+
+            MessageFormat::Text.utf8(bytes)[0, MAX_PAYLOAD_CHARACTERS].lines(chomp: true).map { |line| Printable.words(line, MAX_PAYLOAD_CHARACTERS) }
           end
         end
 
         # `guildhall dlq replay`: sends dead letters back to their topics.
         class Replay < DeadLettersCommand
           PROGRESS_INTERVAL_SECONDS = 2 # between two lines of progress
-          NOTES = <<~TEXT
+          NOTES = <<~TEXT.freeze
 
-            One of --all, --rest and --offsets says what to replay. Bytes, key and headers are those of the message as it
-            was, and so is the partition; dead letters stay in the dead letter topic. Only what is there at the start is
-            replayed, so that what fails again is not replayed for ever.
+            LETTERs (as `guildhall dlq list` prints them), or one of --all, --rest and --offsets, say what to replay. Bytes, key and
+            headers are those of the message as it was, and so is the partition; dead letters stay in the dead letter topic. Only what
+            is there at the start is replayed, so that what fails again is not replayed for ever.
 
-            How far --all and --rest have come is kept at the broker (as an offset of the group GROUP_ID.replay) after each
-            hundred dead letters, which were confirmed by then: interrupted (Ctrl-C ends the hundred at hand first) or killed,
-            --rest goes on there, and at most a hundred are replayed twice. With --source, --group, --error or --offsets
-            nothing is kept. Every consumer group of the topic consumes what is replayed, also those that had handled it.
+            Each hundred are marked as replayed once the brokers have confirmed them: interrupted (Ctrl-C ends the hundred at hand
+            first) or killed, --rest goes on there, and at most a hundred are replayed twice. --rest leaves out what is marked, --all
+            what was discarded; what is named, or chosen by --offsets, is replayed whatever its mark.
+            Every consumer group of the topic consumes what is replayed, also those that had handled it.
             It needs the application, whose GROUP_ID that is; --brokers and --profile name another cluster of it.
+            #{MARKS_NOTE}
           TEXT
 
           def self.summary = "Send dead letters back to their topics"
+          def self.arguments = "[LETTER…]"
 
           private
 
           def cluster_alone? = false
+          def arity = Float::INFINITY
 
           def define_options(options)
             super
             options.on("--all", "everything, from the beginning")
-            options.on("--rest", "all after the last one that was replayed")
+            options.on("--rest", "all that were neither replayed nor discarded")
             options.on("--to TOPIC", "to this topic instead; its partitioner chooses the partition")
             options.on("--dry-run", "only print how many")
             options.separator(NOTES)
           end
 
           def perform
-            unless @options.values_at(:all, :rest, :offsets).one?
-              raise Guildhall::ArgumentError, "say what to replay with one of --all, --rest and --offsets (guildhall dlq replay --help)"
+            unless [*@options.values_at(:all, :rest, :offsets), @named.any?].one?
+              raise Guildhall::ArgumentError, "say what to replay with one of --all, --rest and --offsets, or name dead letters #{see_help}"
             end
 
             status = each_topic { |dead_letters| replay(dead_letters) }
@@ -232,7 +347,7 @@ module Guildhall
             ranges = ranges_to_replay(dead_letters)
             return count(dead_letters, ranges) if @options[:"dry-run"]
 
-            replay = Broker::Replay.new(dead_letters, Kafka.config, to: @options[:to], note: noted?) { |dead_letter| wanted?(dead_letter) }
+            replay = Broker::Replay.new(dead_letters, Kafka.config, to: @options[:to], except:, again:) { |letter| wanted?(letter) }
             progress = progress(dead_letters, ranges)
             outcomes = {}
             interruptible(-> { replay.interrupt }) { replay.run(ranges) { |outcome| progress.call(outcomes[outcome.partition] = outcome) } }
@@ -241,26 +356,36 @@ module Guildhall
             @out.puts(advice(dead_letters)) if replay&.interrupted?
           end
 
-          # Whether the broker keeps how far the replay has come.
-          def noted? = !@options[:offsets] && !filtered?
+          # @return [Array<Symbol>] the marks of what is left out
+          def except
+            return %i[replayed discarded settled] if @options[:rest]
+
+            @options[:all] ? %i[discarded] : []
+          end
+
+          # Whether --rest is to go on behind what this replay has come to, also where all was replayed before.
+          def again = @options[:all] == true && !filtered? && @options[:partition].nil?
 
           def ranges_to_replay(dead_letters)
             ranges = chosen_ranges(dead_letters)
             return ranges unless @options[:rest]
 
-            replayed = dead_letters.replayed
-            unless replayed.values.any? || ranges.values.all?(&:none?)
+            marks = dead_letters.marks(ranges.keys)
+            unless marks.values.any?(&:known?) || ranges.values.all?(&:none?)
               raise Guildhall::ArgumentError, "nothing of #{dead_letters.name} was replayed yet, or so long ago that the broker has " \
                                               "forgotten: use --all or --offsets"
             end
 
-            ranges.to_h { |partition, range| [partition, (replayed[partition] || 0).clamp(range.begin, range.end)...range.end] }
+            ranges.to_h { |partition, range| [partition, marks[partition].position.clamp(range.begin, range.end)...range.end] }
           end
 
           def count(dead_letters, ranges)
+            marks = dead_letters.marks(ranges.keys)
             found = ranges.sum do |partition, range|
               wanted = 0
-              dead_letters.each(partition, range) { |dead_letter| wanted += 1 if wanted?(dead_letter) }
+              dead_letters.each(partition, range) do |letter|
+                wanted += 1 if wanted?(letter) && !except.include?(marks[partition].of(letter.offset))
+              end
               wanted
             end
             @out.puts("#{dead_letters.name}: #{found} dead letters would be replayed#{" to #{@options[:to]}" if @options[:to]}")
@@ -285,13 +410,58 @@ module Guildhall
 
             skipped = ", #{outcome.skipped} left out" if outcome.skipped.positive?
             offsets = " (offsets #{outcome.first} to #{outcome.last})" if outcome.first
-            unnoted = ", #{outcome.unnoted} of them not noted: they are replayed again" if noted? && outcome.unnoted.positive?
+            unnoted = ", #{outcome.unnoted} of them not marked: --rest replays them again" if outcome.unnoted.positive?
             "#{where}: #{outcome.replayed} of #{range.size} dead letters replayed#{offsets}#{skipped}#{unnoted}"
           end
 
           def advice(dead_letters)
-            how = noted? ? "guildhall dlq replay --rest --topic #{dead_letters.name}" : "--offsets from the offset after the last one"
-            "interrupted; continue with #{how}"
+            return "interrupted; continue with --offsets from the offset after the last one" if @named.any? || @options[:offsets]
+
+            "interrupted; continue with guildhall dlq replay --rest --topic #{dead_letters.name}#{" and the same filters" if filtered?}"
+          end
+        end
+
+        # `guildhall dlq discard`: marks dead letters that are not to be replayed.
+        class Discard < DeadLettersCommand
+          NOTES = <<~TEXT.freeze
+
+            LETTER: as `guildhall dlq list` prints it. They stay in the dead letter topic as long as its retention says. What was
+            replayed keeps its mark. To take it back, replay them by name. It needs the application, whose GROUP_ID that is.
+            #{MARKS_NOTE}
+          TEXT
+
+          def self.summary = "Mark dead letters as discarded: `replay --rest` and `--all` leave them out"
+          def self.arguments = "[LETTER…]"
+
+          private
+
+          def cluster_alone? = false
+          def arity = Float::INFINITY
+
+          def define_options(options)
+            super
+            options.on("--all", "all that were not replayed")
+            options.on("--dry-run", "only print how many")
+            options.separator(NOTES)
+          end
+
+          def perform
+            unless [@options[:all], @options[:offsets], @named.any?].one?
+              raise Guildhall::ArgumentError, "say what to discard with one of --all and --offsets, or name dead letters #{see_help}"
+            end
+
+            each_topic do |dead_letters|
+              ranges = chosen_ranges(dead_letters)
+              marks = dead_letters.marks(ranges.keys)
+              found = ranges.sum { |partition, range| discard(dead_letters, partition, range, marks[partition]) }
+              @out.puts("#{dead_letters.name}: #{found} dead letters #{@options[:"dry-run"] ? "would be" : "were"} discarded")
+            end
+          end
+
+          def discard(dead_letters, partition, range, marks)
+            return dead_letters.discard(partition, range, marks) { |letter| wanted?(letter) } unless @options[:"dry-run"]
+
+            dead_letters.to_enum(:each, partition, range).count { |letter| marks.of(letter.offset).nil? && wanted?(letter) }
           end
         end
       end

@@ -112,7 +112,7 @@ module Guildhall
           end
 
           def cells(member)
-            assigned = member.partitions.map { |topic, numbers| "#{topic}: #{Broker::Problem.runs(numbers)}" }.join("; ")
+            assigned = member.partitions.map { |topic, numbers| "#{topic}: #{Printable.runs(numbers)}" }.join("; ")
             [member.client_id, member.host, member.instance_id, member.partition_count, (assigned unless assigned.empty?)]
           end
         end
@@ -151,7 +151,7 @@ module Guildhall
           end
 
           def cells(row)
-            [row.member.client_id, row.member.host, row.member.instance_id, row.topic, row.numbers && Broker::Problem.runs(row.numbers),
+            [row.member.client_id, row.member.host, row.member.instance_id, row.topic, row.numbers && Printable.runs(row.numbers),
              row.member.id]
           end
         end

@@ -3,6 +3,7 @@
 require "guildhall/printable"
 require_relative "cluster_command"
 require_relative "live_table"
+require_relative "../reporting/wording"
 
 module Guildhall
   module Kafka
@@ -66,7 +67,6 @@ module Guildhall
         HEADINGS = %w[GROUP TOPIC PARTITION COMMITTED END MESSAGES SECONDS].freeze
         RATES = ["IN/S", "OUT/S", "CAUGHT UP"].freeze
         INTERVAL_SECONDS = 5
-        SLICE_SECONDS = 0.25 # between two looks at the terminal's size
         ABOVE = 1 # exit status: a lag is above what --max or --max-seconds says
         NAMED = 5 # partitions that are above
         # Columns that a narrow terminal goes without, in this order.
@@ -193,21 +193,13 @@ module Guildhall
 
         def draw(watch)
           LiveTable.open(@out) do |table|
-            loop do
-              table.draw(screen(table.size.last))
-              next_at = Clock.now + interval
-              while Clock.now < next_at
-                sleep([SLICE_SECONDS, Clock.left(next_at)].min)
-                table.draw(screen(table.size.last)) if table.resized?
-              end
-              @outage = nil if look_again(watch)
-            end
+            table.keep(-> { screen(table.size.last) }, interval) { @outage = nil if look_again(watch) }
           end
         end
 
         def screen(width)
           lines = [headline, *("no answer: #{@outage.message}" if @outage), *problem_lines]
-          [*lines, "", *narrow([[*HEADINGS, *RATES], *@rows.map { |row| [*cells(row), *rates(row)] }], width)]
+          [*lines, "", *LiveTable.narrow([[*HEADINGS, *RATES], *@rows.map { |row| [*cells(row), *rates(row)] }], width, DISPENSABLE)]
         end
 
         def headline
@@ -219,19 +211,6 @@ module Guildhall
 
         def problem_lines = @rows.problems.map { |problem| "! #{problem}" }
 
-        # Without some columns, where the terminal is too narrow for all.
-        def narrow(rows, width)
-          lines = TextTable.lines(rows)
-          DISPENSABLE.each do |heading|
-            break if lines.map(&:size).max <= width
-
-            index = rows.first.index(heading)
-            rows = rows.map { |row| row.reject.with_index { |_, at| at == index } }
-            lines = TextTable.lines(rows)
-          end
-          lines
-        end
-
         def rates(row) = [rate(row.rate_in), rate(row.rate_out), duration(row.caught_up_in)]
         def rate(rate) = rate && format(rate < 10 ? "%.1f" : "%.0f", rate)
 
@@ -242,9 +221,7 @@ module Guildhall
           when 0 then "yes"
           when Float::INFINITY then "never"
           when ...60 then format("%.0fs", seconds)
-          when ...3_600 then format("%dm%02ds", *seconds.round.divmod(60))
-          when ...86_400 then format("%dh%02dm", *(seconds / 60).round.divmod(60))
-          else format("%dd%02dh", *(seconds / 3_600).round.divmod(24))
+          else Reporting::Wording.duration(seconds)
           end
         end
 

@@ -1,6 +1,8 @@
 # frozen_string_literal: true
 
 require "io/console"
+require "guildhall/clock"
+require "guildhall/text_table"
 
 module Guildhall
   module Kafka
@@ -11,7 +13,24 @@ module Guildhall
         SHOW = "\e[?25h"
         CLEAR = "\e[2J\e[H" # all of the terminal
         BELOW = "\e[J"
-        private_constant :HIDE, :SHOW, :CLEAR, :BELOW
+        SLICE_SECONDS = 0.25 # between two looks at the terminal's size
+        private_constant :HIDE, :SHOW, :CLEAR, :BELOW, :SLICE_SECONDS
+
+        # @param rows [Array<Array>] the first has the headings
+        # @param width [Integer, nil] nil: any
+        # @param dispensable [Array<String>] headings of the columns that a narrow terminal goes without, in this order
+        # @return [Array<String>] lines
+        def self.narrow(rows, width, dispensable)
+          lines = TextTable.lines(rows)
+          dispensable.each do |heading|
+            break if width.nil? || lines.map(&:size).max <= width
+
+            index = rows.first.index(heading) or next
+            rows = rows.map { |row| row.reject.with_index { |_, at| at == index } }
+            lines = TextTable.lines(rows)
+          end
+          lines
+        end
 
         # @yieldparam table [LiveTable] when the block ends, however it does, the terminal is as it was, with the last lines on it
         def self.open(out)
@@ -31,6 +50,22 @@ module Guildhall
         def size
           rows, columns = @out.winsize
           [rows, columns].all?(&:positive?) ? [rows, columns] : [24, 80]
+        end
+
+        # Draws again and again: after each look, and where the terminal's size has changed. Never returns.
+        # @param screen [#call] returns the lines
+        # @param interval [Numeric] seconds between two looks
+        # @yield to look
+        def keep(screen, interval)
+          loop do
+            draw(screen.call)
+            next_at = Clock.now + interval
+            while Clock.now < next_at
+              sleep([SLICE_SECONDS, Clock.left(next_at)].min)
+              draw(screen.call) if resized?
+            end
+            yield
+          end
         end
 
         # @return [Boolean] whether the terminal has another size than when it was drawn on

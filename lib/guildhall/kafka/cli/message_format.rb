@@ -91,6 +91,7 @@ module Guildhall
 
             {"source" => {"topic" => letter.source_topic, "partition" => letter.source_partition, "offset" => letter.source_offset,
                           "consumer_group" => letter.source_group, "attempts" => letter.attempts, "error_class" => letter.error_class,
+                          "error_place" => letter.error_place, "error_message" => letter.error_message,
                           "first_failed_at" => letter.first_failed_at&.utc&.strftime("%FT%T.%LZ")}}
           end
         end
@@ -157,7 +158,7 @@ module Guildhall
 
           def failed(letter)
             since = letter.first_failed_at&.utc&.strftime(" (first at %F %T)")
-            "#{Printable.count(letter.attempts, "attempt")}#{since}: #{letter.error_class}"
+            "#{Printable.count(letter.attempts, "attempt")}#{since}: #{letter.error}"
           end
 
           def due(header)

@@ -2,6 +2,9 @@
 
 require "time"
 require "guildhall/digits"
+require "guildhall/printable"
+require "guildhall/redaction"
+require_relative "../logging"
 
 module Guildhall
   module Kafka
@@ -12,17 +15,28 @@ module Guildhall
       module DeadLetterHeaders
         # The message's origin, and when it failed first. Retry topics on its way keep these headers.
         FIRST = %w[source_topic source_partition source_offset source_consumer_group source_first_failed_at].freeze
-        NAMES = [*FIRST, "source_attempts", "source_error_class"].freeze
-        private_constant :FIRST
+        # Of the error that it has failed with last. Not every error has the last two.
+        ERROR = %w[source_error_class source_error_place source_error_message].freeze
+        NAMES = [*FIRST, "source_attempts", *ERROR].freeze
+        MAX_TEXT_BYTES = 500
+        private_constant :FIRST, :ERROR, :MAX_TEXT_BYTES
 
+        # All headers of the message that is sent: its own, and these.
         # @param attempts [Integer] how often it has failed in this topic
-        def self.for(message, topic, attempts, error)
+        # @param messages [Boolean] whether the error's message is one of them, which may quote the payload
+        def self.for(message, topic, attempts, error, messages: false)
           passed = topic.retry_topic? ? message.raw_headers : {}
           here = [message.topic, message.partition.to_s, message.offset.to_s, topic.group, Time.now.utc.iso8601(3)]
           first = FIRST.zip(here).to_h { |name, value| [name, text(passed[name]) || value] }
-          {**first, "source_attempts" => (attempts(passed).to_i + attempts).to_s,
-                    "source_error_class" => error.class.name.to_s}
+          all = (attempts(passed).to_i + attempts).to_s
+          {**message.raw_headers.except(*ERROR), **first, "source_attempts" => all, **of_error(error, messages)}
         end
+
+        def self.of_error(error, messages)
+          texts = [error.class.name.to_s, Logging::ApplicationFrame.place(error), (Redaction.message(error, messages: true) if messages)]
+          ERROR.zip(texts).to_h.compact.transform_values { |text| Printable.utf8(text).byteslice(0, MAX_TEXT_BYTES).scrub("") }
+        end
+        private_class_method :of_error
 
         # How often the message has failed before it came here; nil where no header says so.
         def self.attempts(headers) = Digits.integer(text(headers["source_attempts"]))
@@ -60,7 +74,14 @@ module Guildhall
           nil
         end
 
+        # The class of the error that it failed with last; the place in the application's code where that was raised, nil also of letters
+        # of earlier versions; and its message, where the application's `error_reports` show it.
         def error_class = source_header("error_class")
+        def error_place = source_header("error_place")
+        def error_message = source_header("error_message")
+
+        # @return [String] such as "KeyError: key not found (app/orders.rb:7:in 'OrdersConsumer#consume')", as much of it as is known
+        def error = "#{error_class}#{": #{error_message}" if error_message}#{" (#{error_place})" if error_place}"
 
         # The message's own.
         def original_headers = headers.except(*DeadLetterHeaders::NAMES)

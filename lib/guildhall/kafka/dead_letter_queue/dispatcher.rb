@@ -60,15 +60,19 @@ module Guildhall
           messages.each do |message|
             reason = error_of.call(message)
             to = target(reason)
-            sent << [message, reason, to, (send_one(producer, message, to, DeadLetterHeaders.for(message, @topic, attempts, reason)) if to)]
+            sent << [message, reason, to, (send_one(producer, message, to, headers(message, attempts, reason)) if to)]
           end
           [sent, nil]
         rescue DeadLetterError => error
           [sent, error]
         end
 
+        def headers(message, attempts, reason)
+          DeadLetterHeaders.for(message, @topic, attempts, reason, messages: @application.config.messages_of_errors?)
+        end
+
         def send_one(producer, message, to, headers)
-          producer.start({topic: to, payload: message.raw_payload, key: message.raw_key, headers: {**message.raw_headers, **headers}})
+          producer.start({topic: to, payload: message.raw_payload, key: message.raw_key, headers:})
         rescue ProduceError => error
           raise undelivered(message, to, error)
         end

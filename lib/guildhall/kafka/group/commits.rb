@@ -38,8 +38,8 @@ module Guildhall
         end
 
         # Commits this offset, whatever was stored or committed before. Blocks for the broker's answer.
-        def commit_at(topic, partition, offset, timeout:)
-          force_offset(topic, partition, offset, nil)
+        def commit_at(topic, partition, offset, metadata = nil, timeout:)
+          force_offset(topic, partition, offset, metadata)
           code = complete(timeout)
           raise Rdkafka::RdkafkaError, code unless code.zero? || Broker::Errors.nothing?(code)
         end

@@ -28,6 +28,13 @@ module Guildhall
         FIRST_LOOK_SECONDS = 0.002 # after a commit; each pause until the next look for its answer is twice as long
         private_constant :RESTART_PAUSE_SECONDS, :REJOIN_CLOSE_TIMEOUT_SECONDS, :HELPER_SECONDS, :FIRST_LOOK_SECONDS
 
+        # What has happened since it was started: assignments by the group, the time (of the {Clock}) of the last one, and how often all
+        # partitions were lost with the session; commits that a broker has accepted and refused, and librdkafka's name of what the last one
+        # has come to, nil: it was accepted.
+        Counts = Struct.new(:rebalances, :rebalanced_at, :lost, :commits, :failed_commits, :commit_error)
+
+        # @return [Counts] written by the threads of the listener and the timer
+        attr_reader :counts
         attr_reader :client, :group
         # @return [Integer] which it is of this process's members of the group, from 1
         attr_reader :number
@@ -51,6 +58,7 @@ module Guildhall
           @reader = @membership = @deadline = nil
           @answers = Reachability::Answers.new(settings, runtime.reachability)
           @polled_at = Clock.now
+          @counts = Counts.new(0, nil, 0, 0, 0)
           @failed = @assigned = false
           @closed = true
         end
@@ -112,6 +120,8 @@ module Guildhall
           ErrorBoundary.run(->(error) { request { raise error } }) do
             pairs.each { |name, number| assign(name, number) }
             @assigned = true
+            @counts.rebalances += 1
+            @counts.rebalanced_at = Clock.now
             @membership&.assigned
             @runtime.publish("rebalance.partitions_assigned", group: @group, member: @number, partitions: pairs)
             report_start(pairs) if pairs.any?
@@ -124,6 +134,7 @@ module Guildhall
           guarded("rebalance") do
             @membership&.lost if lost
             @assigned = false if lost
+            @counts.lost += 1 if lost
             leaving = @lock.synchronize { pairs.filter_map { |pair| @partitions[pair] } }
             release(leaving, lost) unless leaving.empty?
           ensure
@@ -338,7 +349,11 @@ module Guildhall
 
         def report_commits(client, error)
           @runtime.error(error, "commit", group: @group) if error
-          client.answered_commits.each { |code, seconds| @runtime.publish("offsets.committed", group: @group, seconds:, error: code) }
+          client.answered_commits.each do |code, seconds|
+            code ? @counts.failed_commits += 1 : @counts.commits += 1
+            @counts.commit_error = code
+            @runtime.publish("offsets.committed", group: @group, seconds:, error: code)
+          end
         end
 
         def stuck? = partitions.none? && @membership&.suspected?

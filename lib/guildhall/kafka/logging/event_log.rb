@@ -171,8 +171,7 @@ module Guildhall
         def numbered(topic, numbers)
           return "#{topic}/#{numbers.first}" if numbers.one?
 
-          runs = numbers.slice_when { |before, after| after > before + 1 }.map { |run| [run.first, run.last].uniq.join("-") }
-          "#{topic}, partitions #{runs.join(", ")}"
+          "#{topic}, partitions #{Printable.runs(numbers)}"
         end
 
         def pairs(payload) = payload.map { |key, value| "#{key}=#{value.is_a?(String) ? value : value.inspect}" }

@@ -1,6 +1,9 @@
 # frozen_string_literal: true
 
+require "guildhall/clock"
 require "guildhall/error_boundary"
+require "guildhall/redaction"
+require_relative "../logging"
 require_relative "../runtime/contention"
 require_relative "backoff"
 require_relative "error_kind"
@@ -12,8 +15,16 @@ module Guildhall
       # The attempts at the first message that is not done, of a partition or of one parked key: which message that is, what has happened
       # to it, and the pauses between its attempts. {FailurePolicy} decides. Used by one runner at a time; {#number} by any thread.
       class Attempts
+        # The error of the last call that has raised. kind: :outage or :contention (it says nothing about the message, and is repeated for
+        # as long as it lasts), :counted, or :not_called (what comes before `consume` has raised); failures: in a row, of that kind;
+        # offset: of the message that was worked on, as far as that is known; first, time: when it has begun to raise for the same first
+        # message, and when it has last, of the {Clock}; at: as {#at} was then.
+        LastError = Data.define(:error_class, :message, :place, :kind, :failures, :offset, :first, :time, :at)
+
         # @return [Array(Integer, Integer), nil] generation and offset of that message; nil: none was looked at
         attr_reader :at
+        # @return [LastError, nil] nil: none has raised
+        attr_reader :last_error
 
         # @yieldparam seconds [Float] for which the partition, or the key, is to rest
         def initialize(partition, &pause)
@@ -23,9 +34,10 @@ module Guildhall
           @policy = FailurePolicy.new(@topic)
           @backoff = Backoff.new(partition.runtime.config, @topic.retries)
           @contention = partition.runtime.contention
+          @show_messages = partition.runtime.config.messages_of_errors?
           @pause = pause
           @history = FailurePolicy::NOTHING
-          @at = nil
+          @at = @last_error = nil
           @suspects = [] # messages that have failed with contention, and were not consumed since
         end
 
@@ -35,6 +47,19 @@ module Guildhall
         def at=(at)
           @at = at
           @history = @history.passed(at.last) if at
+        end
+
+        # @return [Boolean] whether the last error is one of the message that is the first not done now
+        def failing?
+          at = @at
+          !at.nil? && @last_error&.at == at
+        end
+
+        # @return [Array(Integer, Integer | nil), nil] the offsets between which the message that fails is looked for; nil: it is not
+        def isolating
+          search = @history.search
+          at = @at
+          [at.last, search.suspects_end&.pred] if search && at
         end
 
         # Messages were consumed.
@@ -54,9 +79,11 @@ module Guildhall
         # @param how [Hash{Symbol=>Boolean}] `together`, `unmarked`: see {FailurePolicy::FailedCall}
         # @return [FailurePolicy::Narrow, FailurePolicy::DeadLetter, FailurePolicy::Rewind, nil] what is to be done
         def failed(error, messages, **how)
-          call = FailurePolicy::FailedCall.new(error:, at: @at, passing: passing?(error), last_offset: messages.last_offset,
+          kind = kind(error)
+          call = FailurePolicy::FailedCall.new(error:, at: @at, passing: kind != :counted, last_offset: messages.last_offset,
             last_read: messages.last_read, at_hand: messages.failing_offset(error), **how)
           @history = @policy.note(call, @history) # before the strategy is asked, which may end this thread
+          note_error(error, kind, call.passing ? @history.uncounted : @history.failures, call.at_hand || call.first_offset)
           decision, @history = @policy.decide(call, @history)
           case decision
           when FailurePolicy::Retry then rest(decision.failures)
@@ -66,8 +93,10 @@ module Guildhall
         end
 
         # There is another attempt after a pause, for a reason that says nothing about the message.
-        def postpone
+        # @param error [Exception, nil] what came before the call of `consume` has raised
+        def postpone(error = nil)
           decision, @history = @policy.postponed(@at, @history)
+          note_error(error, :not_called, decision.failures, @at&.last) if error
           rest(decision.failures)
         end
 
@@ -108,15 +137,23 @@ module Guildhall
           rest(failures)
         end
 
-        # @return [Boolean] whether the error says nothing about a message, and passes: an outage, an overloaded database
-        def passing?(error)
-          return false if @topic.non_retryable?(error)
+        # @return [Symbol] :outage or :contention for an error that says nothing about a message, and passes: see {LastError}
+        def kind(error)
+          return :counted if @topic.non_retryable?(error)
 
-          case ErrorKind.of(error, @topic)
-          when :outage then true
-          when :contention then contended(message(@at)) < @topic.retries.contention_limit
-          else false
+          case (kind = ErrorKind.of(error, @topic))
+          when :outage then kind
+          when :contention then contended(message(@at)) < @topic.retries.contention_limit ? kind : :counted
+          else :counted
           end
+        end
+
+        # The exception itself is not kept: it may hold on to payloads.
+        def note_error(error, kind, failures, offset)
+          now = Clock.now
+          first = failing? ? @last_error.first : now
+          @last_error = LastError.new(error_class: error.class.name.to_s, message: Redaction.message(error, messages: @show_messages),
+            place: Logging::ApplicationFrame.place(error), kind:, failures:, offset:, first:, time: now, at: @at)
         end
 
         # @return [Integer] as {Runtime::Contention#note}

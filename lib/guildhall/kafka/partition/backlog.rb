@@ -41,6 +41,9 @@ module Guildhall
           @queue&.allow(open && size <= AHEAD ? @max_messages : 0, @max_bytes)
         end
 
+        # @return [Integer] how many are in memory
+        def messages = @batches.sum { |batch| batch.records.size }
+
         # The reader takes nothing more.
         def close
           @queue&.close

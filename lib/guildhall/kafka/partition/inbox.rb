@@ -25,8 +25,13 @@ module Guildhall
       #     :forwarding   | the brokers have what a consumer sends on
       #     :quiet        | {Runtime#resume}
       class Inbox
-        Rest = Struct.new(:alarm)
+        # A reason to rest: since when, until when (times of the {Clock}; nil: it has no such time), and the alarm for that.
+        Rest = Struct.new(:since, :until, :alarm)
         private_constant :Rest
+
+        # What {Snapshot} has of it, of one moment: state and leaving as here; rests: since and until when, by reason; busy_since as
+        # here; messages: how many are in memory.
+        View = Data.define(:state, :leaving, :rests, :busy_since, :messages)
 
         # @return [Symbol, nil] :revoked or :shutdown, the first that was said; nil: it is not given up
         attr_reader :leaving
@@ -179,10 +184,12 @@ module Guildhall
         # @return [Array<Record>, nil] of the batch that is in work, or is next
         def records = @lock.synchronize { @batches.first&.records }
 
-        def to_s
-          doing = (@state == :leaving ? @leaving : @state) unless takes?
-          doing ||= "working" if working?
-          "#{doing || (paused? ? "paused" : "waiting")}, #{@batches.size} batches"
+        # @return [View]
+        def view
+          @lock.synchronize do
+            View.new(state: @state, leaving: @leaving, busy_since:, messages: @batches.messages,
+              rests: @rests.transform_values { |rest| [rest.since, rest.until].freeze }.freeze)
+          end
         end
 
         private
@@ -207,7 +214,8 @@ module Guildhall
 
         def rest(reason, seconds, &ended)
           end_rest(reason)
-          rest = @rests[reason] = Rest.new
+          now = Clock.now
+          rest = @rests[reason] = Rest.new(now, seconds && (now + seconds))
           rest.alarm = @timer.after(seconds) { ended&.call if resume(reason, rest) } if seconds
           rest
         end

@@ -62,7 +62,7 @@ module Guildhall
         def failed(entry, error, messages)
           load = ForwardingError.load_of(error)
           return load.on_settled { @keys.due(entry) } if load
-          return entry.attempts.postpone unless messages # there is no consumer: that says nothing about the message
+          return entry.attempts.postpone(error) unless messages # there is no consumer: that says nothing about the message
 
           case (decision = entry.attempts.failed(error, messages))
           when FailurePolicy::Narrow then @keys.due(entry) # it is given alone in any case

@@ -43,7 +43,26 @@ module Guildhall
         def measure
           count = messages or return
           @caught_up_at = Time.now if count.zero?
-          {**@partition.place, messages: count, seconds: seconds(count), paused: @inbox.paused?, blocked: @partition.blocked&.to_s}
+          {**@partition.place, messages: count, seconds: age(count), paused: @inbox.paused?, blocked: @partition.blocked&.to_s}
+        end
+
+        # For {Snapshot}. What a client that is just being closed does not tell is not known.
+        # @return [Array(Integer | nil, Integer | nil, Float | nil)] {#end_offset}, {#messages} and {#age}
+        def view
+          count = messages
+          [end_offset, count, age(count)]
+        rescue Rdkafka::BaseError
+          [nil, nil, age(nil)]
+        end
+
+        # @param count [Integer, nil] as {#messages} has answered
+        # @return [Float, nil] seconds, of the oldest message that is not done; where it has not been read yet, it is at most as old. nil:
+        #   not known
+        def age(count)
+          return 0.0 if count&.zero?
+
+          time = oldest_time || (count && [@caught_up_at, @partition.newest_time].compact.max)
+          time && [Time.now - time, 0.0].max
         end
 
         private
@@ -68,13 +87,6 @@ module Guildhall
         rescue Rdkafka::RdkafkaError => error
           @partition.reports.error(error, "watchdog")
           nil
-        end
-
-        # The age of the oldest message that is not done; where it has not been read yet, its age is at most that.
-        def seconds(count)
-          return 0.0 if count.zero?
-
-          [Time.now - (oldest_time || [@caught_up_at, @partition.newest_time].compact.max), 0.0].max
         end
 
         # @return [Time, nil] of the oldest message that was read and is not done

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "guildhall/clock"
 require_relative "../messages/batch"
 require_relative "attempts"
 
@@ -12,8 +13,12 @@ module Guildhall
         # A message, and the offset of the one after it, of whatever key.
         Held = Data.define(:record, :next_offset)
 
-        # One key: its messages, in order, the attempts at the first, and the alarm for the next one.
-        Entry = Struct.new(:key, :generation, :held, :attempts, :alarm) do
+        # What {Snapshot} has of one key. key: its name; offset, time: of its first message; messages: how many wait; due_at: when that is
+        # tried, by the {Clock}; past: it is being tried, or waits for a runner or for its dead letter; attempts: {Attempts} at that one.
+        View = Data.define(:key, :offset, :time, :messages, :due_at, :attempts)
+
+        # One key: its messages, in order, the attempts at the first, and when the next one is due, with its alarm.
+        Entry = Struct.new(:key, :generation, :held, :attempts, :due_at, :alarm) do
           # @return [Record, nil] what is tried next; nil: the key is not parked any more
           def record = held.first&.record
 
@@ -62,6 +67,7 @@ module Guildhall
         # @param seconds [Numeric] until its next attempt, which takes the place of one that was planned before
         def wait(entry, seconds)
           @timer.cancel(entry.alarm)
+          entry.due_at = Clock.now + seconds
           entry.alarm = @timer.after(seconds) { due(entry) }
         end
 
@@ -123,6 +129,18 @@ module Guildhall
 
         # @return [Array(Integer, Integer)] keys, and messages
         def counts = @lock.synchronize { [@entries.size, @messages] }
+
+        # @param limit [Integer] how many keys at most, those that have waited for longest
+        # @return [Array<View>] outside of the lock the keys, which are the application's objects, are asked for their names
+        def views(limit)
+          found = @lock.synchronize do
+            @entries.each_value.min_by(limit) { |entry| entry.record.offset }.map { |entry| [entry, entry.record, entry.held.size] }
+          end
+          found.map do |entry, record, messages|
+            View.new(key: entry.name, offset: record.offset, time: record.timestamp, messages:, due_at: entry.due_at,
+              attempts: entry.attempts)
+          end
+        end
 
         # @return [Time, nil] when the oldest of their messages was written
         def oldest_time = @lock.synchronize { @entries.each_value.map(&:record).min_by(&:offset)&.timestamp }

@@ -11,6 +11,7 @@ require_relative "inbox"
 require_relative "reports"
 require_relative "run"
 require_relative "seek"
+require_relative "snapshot"
 require_relative "transactions"
 
 module Guildhall
@@ -20,6 +21,9 @@ module Guildhall
     # ({Partition::Lag}). It is run by one runner at a time; when it has nothing to do, it costs nothing.
     class Partition
       extend Forwardable
+
+      # It has messages left, and has not moved from a position: since when that is known (of the {Clock}), and what was tried.
+      Stall = Data.define(:position, :since, :tried)
 
       # The name is the topic's.
       attr_reader :topic, :name, :number, :runtime, :reports, :decoding, :inbox, :progress, :outbox
@@ -50,7 +54,8 @@ module Guildhall
         @runtime = runtime
         @decoding = runtime.decoding(topic)
         @missing = false
-        @denied = @newest_time = nil
+        @denied = @newest_time = @stall = nil
+        @assigned_at = Clock.now
         @monitor = Monitor.new
         @reports = Reports.new(self)
         @backlog = Backlog.new(runtime.backpressure, topic, runtime.config)
@@ -168,6 +173,15 @@ module Guildhall
         Clock.now - [since, @progress.progressed_at].max if since
       end
 
+      # Called by {Runtime::Watchdog}.
+      # @param action [Symbol] what is tried now: :seek or :rejoin
+      def stalls(position, action)
+        @stall = Stall.new(position:, since: stall&.since || Clock.now, tried: [*stall&.tried, action].freeze)
+      end
+
+      # @return [Stall, nil] nil: it has not stalled, or has moved since
+      def stall = @stall&.then { |stall| stall if stall.position == read_to }
+
       # Leaves the group and rejoins it, with all partitions of this client: once for all that ask for it together.
       def rejoin = @listener.request { raise StalledPartitionError, "#{self} is stalled; rejoining the group" unless @inbox.leaving? }
 
@@ -187,9 +201,14 @@ module Guildhall
 
       def to_s = "#{@name}/#{@number}"
 
-      def inspect
-        "#<#{self.class} #{self} #{@inbox}, done up to #{@progress.next.inspect}, attempt #{attempt}#{blocked&.then { ", #{it}" }}>"
+      # What it does now, and why. Any thread; takes each of its locks for a moment, asks no broker.
+      # @return [Snapshot]
+      def snapshot
+        Snapshot.of(partition: self, inbox: @inbox.view, progress: @progress.view, attempts: @run.attempts, keys: parked_keys,
+          transactions: @transactions&.view, lag: @lag.view, member: @listener.number, assigned_at: @assigned_at)
       end
+
+      def inspect = "#<#{self.class} #{self} #{snapshot}>"
 
       private
 

@@ -41,6 +41,9 @@ module Guildhall
           @reminders = nil # of why transactions fail; nil: the last one was committed
         end
 
+        # @return [Attempts] at the first message that is not done
+        attr_reader :attempts
+
         # (see Attempts#number)
         def attempt = @attempts.number
 
@@ -185,7 +188,7 @@ module Guildhall
         # No consumer was called: a consumer's `initialized`, or what comes before the call, has raised.
         def not_begun(error, batch)
           report(error, nil)
-          decide(batch) { @attempts.postpone } unless void?(batch)
+          decide(batch) { @attempts.postpone(error) } unless void?(batch)
         end
 
         # @yieldparam pending [Array<Integer>] the indexes of what is not done

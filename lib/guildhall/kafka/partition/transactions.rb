@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "guildhall/clock"
 require "guildhall/error_boundary"
 require_relative "../group/client"
 require_relative "../errors"
@@ -48,8 +49,9 @@ module Guildhall
           @runtime = partition.runtime
           @reports = partition.reports
           @lock = Mutex.new
-          @producer = @unsettled = nil
+          @producer = @unsettled = @open_since = nil
           @closed = false
+          @committed = @aborted = 0
         end
 
         # Makes the producer, in a thread of its own: until it is there, what an earlier owner has left open keeps the group's
@@ -63,12 +65,20 @@ module Guildhall
           raise not_ours unless @progress.suspend_storing
 
           transaction = transaction_of(producer)
-          perform(producer, transaction, &).tap { @reports.publish("transaction.committed", seconds: transaction.seconds) }
+          @open_since = Clock.now
+          perform(producer, transaction, &).tap do
+            @committed += 1
+            @reports.publish("transaction.committed", seconds: transaction.seconds)
+          end
         rescue Rdkafka::BaseError => error
           raise explained(error, transaction)
         ensure
+          @open_since = nil
           @progress.resume_storing
         end
+
+        # @return [Array(Float | nil, Integer, Integer)] since when one is open, of the {Clock}; how many were committed, and aborted
+        def view = [@open_since, @committed, @aborted]
 
         # What is open is not committed any more. Does not block.
         def close
@@ -96,6 +106,7 @@ module Guildhall
 
         def transaction_of(producer)
           Producing::Transaction.new(producer, ->(error) { report(error) unless @closed }) do |reason|
+            @aborted += 1
             @reports.publish("transaction.aborted", error_class: reason&.class&.name)
           end
         end

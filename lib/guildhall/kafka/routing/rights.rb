@@ -95,13 +95,13 @@ module Guildhall
             end,
             need(:group, "`GROUP`", "DESCRIBE", :commands) { |topic| group(topic) }
           ],
-          "`guildhall dlq list`" => [
+          "`guildhall dlq list`, `dlq show`" => [
             need(:topic, "of the dead letters", "READ", :commands) { |topic| dead_letters(topic) },
-            need(:group, "`GROUP_ID.replay` (`config.group_id`); without it, REPLAYED is `?`", "DESCRIBE", :commands) do |topic, config|
+            need(:group, "`GROUP_ID.replay` (`config.group_id`); without it, MARK is `?`", "DESCRIBE", :commands) do |topic, config|
               replays(topic, config)
             end
           ],
-          "`guildhall dlq replay`" => [
+          "`guildhall dlq replay`, `dlq discard`" => [
             need(:topic, "of the dead letters", "READ", :commands) { |topic| dead_letters(topic) },
             need(:topic, "that they go back to", "WRITE", :commands) do |topic|
               topic.name if dead_letters(topic) && !topic.retry_topic?

@@ -41,6 +41,8 @@ module Guildhall
 
         def include?(thread) = @lock.synchronize { @threads.include?(thread) }
 
+        def size = @lock.synchronize { @threads.size }
+
         # How many of the threads run something now.
         def busy = @lock.synchronize { @busy }
 

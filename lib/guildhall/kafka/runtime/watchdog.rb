@@ -57,6 +57,7 @@ module Guildhall
 
           action = seen.cures.zero? ? :seek : :rejoin
           seen.cures += 1
+          partition.stalls(seen.position, action)
           partition.reports.publish("partition.stalled", position: seen.position, end_offset:, action:)
           action == :seek ? partition.read_on(seen.position) : partition.rejoin
         end

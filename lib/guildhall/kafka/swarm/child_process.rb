@@ -1,9 +1,9 @@
 # frozen_string_literal: true
 
-require "etc"
 require "socket"
 require "guildhall/clock"
 require "guildhall/json"
+require_relative "../reporting/process_memory"
 
 module Guildhall
   module Kafka
@@ -14,27 +14,23 @@ module Guildhall
         STOP = "stop"
         END_NOW = "end now"
         STEADY_SECONDS = 60 # a process that has run for longer does not count as one that ended soon
-        PAGES_PER_MEBIBYTE = 1_048_576.0 / Etc.sysconf(Etc::SC_PAGESIZE)
-        private_constant :STEADY_SECONDS, :PAGES_PER_MEBIBYTE
+        MEBIBYTE = 1_048_576.0
+        private_constant :STEADY_SECONDS, :MEBIBYTE
 
         # @return [Float, nil] MiB that are resident, with what is shared with other processes; nil: there is no such process
-        def self.resident_memory(pid)
-          return File.read("/proc/#{pid}/statm").split[1].to_i / PAGES_PER_MEBIBYTE if File.exist?("/proc/self/statm")
-
-          kibibytes = IO.popen(["ps", "-o", "rss=", "-p", pid.to_s], &:read).to_i
-          kibibytes / 1024.0 if kibibytes.positive?
-        rescue Errno::ENOENT, Errno::ESRCH
-          nil
-        end
+        def self.memory_of(pid) = Reporting::ProcessMemory.resident(pid)&./(MEBIBYTE)
 
         # number: from 1; pid: nil where there is no process now; socket: its reports come there; due: when another process takes the place
         # of the one that has ended, by the {Clock}, nil: none does; sick, unready: why it is not alive, and not ready, by its own report.
         attr_reader :number, :pid, :socket, :due, :sick, :unready
+        # @return [String, nil] how the last process of this number has ended, such as "SIGKILL (signal 9)"; nil: none has
+        attr_reader :ended
 
         def initialize(number, backoff)
           @number = number
           @backoff = backoff
           @failures = 0
+          @ended = nil
           forget
         end
 
@@ -58,7 +54,7 @@ module Guildhall
 
         def silence = Clock.now - @heard
 
-        def memory = @pid && self.class.resident_memory(@pid)
+        def memory = @pid && self.class.memory_of(@pid)
 
         # Reads its reports. Does not block.
         def listen
@@ -96,6 +92,7 @@ module Guildhall
           return unless pid
 
           @failures = Clock.now - @since > STEADY_SECONDS ? 1 : @failures + 1
+          @ended = status.to_s[/\A\S+ \d+ (.*)/, 1]
           forget
           status
         end

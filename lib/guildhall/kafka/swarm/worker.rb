@@ -73,7 +73,7 @@ module Guildhall
 
           def beat
             loop do
-              report = ErrorBoundary.run(@on_error) { [@health.live.problems, @health.ready.problems] }
+              report = ErrorBoundary.run(@on_error) { [@health.live, @health.ready].map { |answer| answer.problems.map(&:to_s) } }
               @socket.write("#{JSON.encode(report || UNKNOWN)}\n")
               sleep(HEARTBEAT_SECONDS)
             end

@@ -153,6 +153,7 @@ module Guildhall
           end
 
           def request(&block) = @requests << block
+          def number = 1
 
           def answers = self
           def from?(*) = true

@@ -170,7 +170,7 @@ class KafkaPartialCommandsTest < GuildhallTest
     3.times { |n| produce({topic: "orders.dead", partition: 0, payload: n.to_s}) }
     @faults.refuse(MockFaults::OFFSET_COMMIT, 30, after: 1)
     out, err, status = guildhall("dlq", "replay", "--all", "--topic", "orders.dead", "--to", "prices")
-    assert_equal ["orders.dead/0: 3 of 3 dead letters replayed (offsets 0 to 2), 3 of them not noted: they are replayed again"], out
+    assert_equal ["orders.dead/0: 3 of 3 dead letters replayed (offsets 0 to 2), 3 of them not marked: --rest replays them again"], out
     assert_equal 1, status
     assert_match(%r{GROUP_AUTHORIZATION_FAILED: offset 3 of orders\.dead/0 could not be committed for group g\.replay; grant the user READ}, err.last)
   end
@@ -182,8 +182,7 @@ class KafkaPartialCommandsTest < GuildhallTest
     assert_equal [[], 1], [out, status]
     assert_match(%r{GROUP_AUTHORIZATION_FAILED: offset 0 of orders\.dead/1 could not be committed for group g\.replay}, err.last)
     assert_empty Guildhall::Kafka.each_message("prices", deserializer: :itself.to_proc).to_a
-    out, _, status = guildhall("dlq", "replay", "--offsets", "0", "--topic", "orders.dead", "--to", "prices") # nothing is noted
-    assert_equal ["orders.dead/1: 1 of 1 dead letters replayed (offsets 0 to 0)", 0], [out.last, status]
+    [%w[replay orders.dead/1@0], %w[discard orders.dead/1@0]].each { |arguments| assert_equal [[], 1], guildhall("dlq", *arguments).values_at(0, 2) }
   end
 
   # Asking for the right changes nothing.
@@ -195,7 +194,8 @@ class KafkaPartialCommandsTest < GuildhallTest
     assert_equal [["orders.dead/0: 0 of 2 dead letters replayed"], 1], [out, status]
     assert_match(%r{orders\.dead/0@0 was not replayed to topic prices: .*topic_authorization_failed.*; grant WRITE and DESCRIBE on topic prices\z}i, err.last)
     @faults.accept(MockFaults::PRODUCE)
-    assert_equal({0 => 2, 1 => nil}, Guildhall::Kafka.application.dead_letters("orders.dead", &:replayed))
+    marks = Guildhall::Kafka.application.dead_letters("orders.dead") { |dead_letters| dead_letters.marks([0, 1]) }
+    assert_equal [[2, true], [0, false]], marks.values.map { |one| [one.position, one.known?] }
   end
 
   def test_headers_are_replayed_as_they_were

@@ -5,7 +5,7 @@ require "guildhall/kafka"
 
 class KafkaDeadLetterTest < GuildhallTest
   SOURCE = {"source_topic" => "orders", "source_partition" => "3", "source_offset" => "4711", "source_consumer_group" => "shop",
-            "source_attempts" => "4", "source_error_class" => "IOError"}.freeze
+            "source_attempts" => "4", "source_error_class" => "IOError", "source_error_place" => "app/orders.rb:7", "source_error_message" => "no"}.freeze
   Message = Data.define(:topic, :partition, :offset, :timestamp, :key, :raw_payload, :headers)
 
   def dead_letter(headers)
@@ -16,6 +16,7 @@ class KafkaDeadLetterTest < GuildhallTest
     one = dead_letter({**SOURCE, "trace" => "1"})
     assert_equal ["orders", 3, 4711, "shop", 4, "IOError"],
       [one.source_topic, one.source_partition, one.source_offset, one.source_group, one.attempts, one.error_class]
+    assert_equal ["app/orders.rb:7", "no"], [one.error_place, one.error_message]
     assert_equal ["orders/3@4711", "orders.dead/0@7", {"trace" => "1"}], [one.source, one.to_s, one.original_headers]
   end
 

@@ -40,6 +40,24 @@ class KafkaDeadLetterDispatcherTest < GuildhallTest
       application.events.map { |name, payload| [name, *payload.values_at(:to, :offset, :error_class)] }.last(1)
   end
 
+  # The place is seen from the process's folder. The message may quote the payload.
+  def test_a_dead_letter_says_where_the_error_was_raised_and_its_message_where_that_is_wanted
+    error = assert_raises(KeyError) { {}.fetch("ada@example.com") }
+    headers = headers_of(error)
+    place = "test/guildhall/kafka/dead_letter_queue/dispatcher_test.rb:#{__LINE__ - 2}:in "
+    assert_equal ["KeyError", place, nil], [headers["source_error_class"], headers["source_error_place"][0, place.size], headers["source_error_message"]]
+    application.config.error_reports = {messages: true}
+    assert_equal "key not found: \"ada@example.com\"", headers_of(error)["source_error_message"]
+    long = headers_of(RuntimeError.new("é" * 400))["source_error_message"]
+    assert_equal [500, true], [long.bytesize, long.valid_encoding?]
+  end
+
+  # Its own from an earlier error, of a retry topic or another dead letter topic.
+  def test_nothing_is_left_of_an_earlier_error
+    headers = headers_of(KeyError.new, "source_error_message" => "old", "source_error_place" => "old.rb:1", "h" => "v")
+    assert_equal ["v", nil, nil], headers.values_at("h", "source_error_place", "source_error_message")
+  end
+
   def test_what_is_skipped_is_settled_without_being_sent
     dispatch(3, sends: false)
     assert_equal [[3], []], [@confirmed, application.dead_letters]
@@ -60,5 +78,15 @@ class KafkaDeadLetterDispatcherTest < GuildhallTest
     application.producer.down = 10
     error = assert_raises(Guildhall::Kafka::DeadLetterError) { dispatch(1) }
     assert_match(/Message size too large.*; raise max\.message\.bytes of topic dead\z/, error.message)
+  end
+
+  private
+
+  def headers_of(error, own = {})
+    message = Message.new(5)
+    message.define_singleton_method(:raw_headers) { own }
+    dispatcher = Guildhall::Kafka::DeadLetterQueue::Dispatcher.new(@topics[true].partition.topic, application)
+    dispatcher.dispatch([message], 1, confirmed: ->(_) {}) { error }
+    application.dead_letters.last[:headers]
   end
 end

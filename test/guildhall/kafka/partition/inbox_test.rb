@@ -234,12 +234,19 @@ class KafkaInboxTest < GuildhallTest
     refute_predicate @inbox, :idle?
   end
 
-  def test_says_what_it_does
-    assert_equal "waiting, 0 batches", @inbox.to_s
+  def test_says_why_it_rests_and_until_when
+    @inbox.push(batch)
     @inbox.pause(:user)
-    assert_equal "paused, 0 batches", @inbox.to_s
+    @inbox.pause(:backoff, 60)
+    view = @inbox.view
+    assert_equal [:assigned, nil, 2, %i[user backoff]], [view.state, view.leaving, view.messages, view.rests.keys]
+    assert_nil view.rests[:user].last
+    assert_in_delta 60, view.rests[:backoff].reverse.reduce(:-), 0.001
+    assert_in_delta Guildhall::Clock.now, view.rests[:backoff].first, 5
     @inbox.leave(:shutdown)
-    assert_equal "shutdown, 0 batches", @inbox.to_s
+    view = @inbox.view
+    assert_equal [:leaving, :shutdown, {}, 0], [view.state, view.leaving, view.rests, view.messages]
+    assert view.busy_since, "a runner is called for its end"
   end
 
   def test_parked_keys_are_tried_beside_the_batches_by_one_runner

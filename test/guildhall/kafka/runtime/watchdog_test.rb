@@ -10,10 +10,11 @@ class KafkaWatchdogTest < GuildhallTest
   # A partition that stands where it is told to; the broker's answer is given by the test.
   class Partition
     attr_accessor :read_to, :end_offset, :behind, :denied
-    attr_reader :cures, :events
+    attr_reader :cures, :events, :stalls_told
 
     def initialize
       @events = []
+      @stalls_told = []
       @read_to = 7
       @end_offset = 10
       @behind = true
@@ -24,6 +25,7 @@ class KafkaWatchdogTest < GuildhallTest
     def publish(name, **payload) = @events << [name, payload[:action]]
     def idle_behind? = @behind
     def inquire(&answer) = @answer = answer
+    def stalls(*told) = @stalls_told << told
     def read_on(offset) = @cures << offset
     def rejoin = @cures << :rejoin
     def asked? = !@answer.nil?
@@ -58,6 +60,7 @@ class KafkaWatchdogTest < GuildhallTest
     check(CHECKS) && @partition.answer
     check(CHECKS) && @partition.answer
     assert_equal [7, :rejoin, :rejoin], @partition.cures
+    assert_equal [[7, :seek], [7, :rejoin], [7, :rejoin]], @partition.stalls_told
     assert_equal %i[seek rejoin rejoin], @partition.events.map(&:last)
   end
 

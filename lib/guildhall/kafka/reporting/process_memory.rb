@@ -1,0 +1,55 @@
+# frozen_string_literal: true
+
+require "etc"
+
+module Guildhall
+  module Kafka
+    module Reporting
+      # The memory of a process, and what it may have. In bytes.
+      module ProcessMemory
+        PAGE_BYTES = Etc.sysconf(Etc::SC_PAGESIZE)
+        CGROUP = "/sys/fs/cgroup"
+        UNLIMITED = 1 << 60 # how version 1 of control groups says that there is no limit, about
+        private_constant :PAGE_BYTES, :CGROUP, :UNLIMITED
+
+        class << self
+          # @return [Integer, nil] what is resident, with what is shared with other processes; nil: there is no such process
+          def resident(pid = Process.pid)
+            return File.read("/proc/#{pid}/statm").split[1].to_i * PAGE_BYTES if File.exist?("/proc/self/statm")
+
+            kibibytes = IO.popen(["ps", "-o", "rss=", "-p", pid.to_s], &:read).to_i
+            kibibytes * 1024 if kibibytes.positive?
+          rescue Errno::ENOENT, Errno::ESRCH
+            nil
+          end
+
+          # @return [Integer, nil] the smallest limit of this process's control group and those above it; nil: none, or it is not known
+          def limit
+            files = File.foreach("/proc/self/cgroup", chomp: true).flat_map { |line| files(*line.split(":", 3).drop(1)) }
+            files.filter_map { |file| read(file) }.min
+          rescue SystemCallError
+            nil
+          end
+
+          private
+
+          # Inside of a container the path may be that of the host: the container's own group is at the root then.
+          def files(controllers, path)
+            root, name = controllers.empty? ? [CGROUP, "memory.max"] : ["#{CGROUP}/memory", "memory.limit_in_bytes"]
+            return [] unless controllers.empty? || controllers.split(",").include?("memory")
+
+            folders = path.split("/").reject(&:empty?)
+            (0..folders.size).map { |depth| File.join(root, *folders.first(depth), name) }
+          end
+
+          def read(file)
+            bytes = Integer(File.read(file), exception: false)
+            bytes if bytes && bytes < UNLIMITED
+          rescue SystemCallError
+            nil
+          end
+        end
+      end
+    end
+  end
+end
