@@ -15,7 +15,7 @@ Scenario.run do
   start
   eventually_complete("the first messages")
   partition = Guildhall::Kafka.application.partitions.find { |one| one.number == 1 }
-  eventually("at rest") { partition.inspect.include?("waiting, 0 batches") }
+  eventually("at rest") { partition.snapshot.then { |now| now.state == :waiting && now.in_memory.zero? } }
   shut_queue(partition).define_singleton_method(:allow) { |*| nil }
   produce_to(name, 2, 10)
   eventually_complete("cured")

@@ -73,7 +73,7 @@ module Guildhall
         def missing(present)
           @declared.reject { |topic| present.key?(topic.name) }.to_h do |topic|
             config = topic.creation(present)
-            partitions, replicas = [config.partitions, config.replicas].map { |number| number || Admin::BROKERS_DEFAULT }
+            partitions, replicas = [config.partitions, config.replicas].map { |number| number || AdminClient::BROKERS_DEFAULT }
             [topic.name, [partitions, config.settings_as_text, replicas]]
           end
         end
