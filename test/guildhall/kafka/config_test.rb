@@ -84,7 +84,7 @@ class KafkaConfigTest < GuildhallTest
       topic("b") { serializer Guildhall::JSON }
     end
     assert_equal [true, false], @application.validate!.map(&:consumed?)
-    assert_match(/^guildhall +b +\(produced to\)$/, @application.routes.to_s)
+    assert_match(/^- +b +\(produced to\)$/, @application.routes.to_s)
     assert_equal ["a"], Guildhall::Kafka::Routing::RouteSelection.new.choose(@application.validate!).map(&:name)
   end
 

@@ -75,7 +75,7 @@ Scenario.run do
   check(output.seen.any? { |line| line.include?("Partition #{wanted}/0") }, "TTIN does not report #{wanted}")
 
   Process.kill(:TSTP, pid)
-  asking.call("paused")
+  asking.call("quiet")
   produce(other, [{payload: "not any more", partition: 0}])
   sleep(1)
   Process.kill(:TERM, pid)

@@ -73,7 +73,7 @@ class KafkaRoutesTest < GuildhallTest
 
   def test_a_block_that_asks_for_the_routes_is_an_error
     asks = {validate!: :validate!.to_proc, lag: :lag.to_proc, parked_keys: :parked_keys.to_proc, check!: :check!.to_proc, tasks: :scheduled_tasks.to_proc,
-            start: :start.to_proc, dead_letters: ->(application) { application.dead_letters("t") }, topics: ->(application) { application.routes.topics },
+            start: :start.to_proc, topics: ->(application) { application.routes.topics },
             each_message: ->(application) { application.each_message("t") { nil } }, to_s: ->(application) { application.routes.to_s },
             latest_topics: ->(application) { application.routes.latest_topics }, delay_topics: ->(application) { application.routes.delay_topics },
             later: ->(application) { application.producer.produce_later(at: Time.now, topic: "t", payload: "x") },
