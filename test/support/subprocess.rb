@@ -48,8 +48,9 @@ module Subprocess
     readers = [out, err].map { |io| Thread.new { io.read } }
     running = Thread.new { template.run(script, arguments, env:, chdir:, out: out_end, err: err_end) { |pid| pids << pid } }
     unless running.join(timeout)
-      kill_group(pid = pids.pop)
-      flunk("no end of #{pid} after #{timeout} s: #{Array(script).first.lines.first(4).join}\n#{readers.map(&:value).join("\n")}")
+      stacks = stacks(pid = pids.pop)
+      kill_group(pid)
+      flunk("no end of #{pid} after #{timeout} s: #{Array(script).first.lines.first(4).join}\n#{readers.map(&:value).join("\n")}\n#{stacks}")
     end
     [*readers.map(&:value), running.value]
   ensure
@@ -70,8 +71,18 @@ module Subprocess
   private
 
   def late(command, timeout, waiter, readers)
+    stacks = stacks(waiter.pid)
     end_group(waiter)
-    "no end after #{timeout} s: #{command.first(4).join(" ")}\n#{readers.map(&:value).join("\n")}"
+    "no end after #{timeout} s: #{command.first(4).join(" ")}\n#{readers.map(&:value).join("\n")}\n#{stacks}"
+  end
+
+  # Where its native threads are: of a process in which Ruby cannot say it any more.
+  # @return [String] as much as this machine tells
+  def stacks(pid)
+    out, = Open3.capture2e("gdb", "-p", pid.to_s, "-batch", "-ex", "thread apply all bt 15")
+    out
+  rescue SystemCallError # there is no gdb
+    Dir["/proc/#{pid}/task/*/{comm,wchan}"].map { |file| "#{file}: #{File.read(file)}" }.join("\n")
   end
 
   # With its children, which have our pipes as well.
