@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "guildhall/printable"
 require "guildhall/suggestion"
 require_relative "../broker/group_query"
 require_relative "../broker/librdkafka"
@@ -222,7 +223,7 @@ module Guildhall
 
         def untrimmed(name, left, refused)
           reasons = refused.group_by(&:err).map do |code, some|
-            "#{Kafka::Broker::Problem.runs(some.map(&:partition))} (#{Rdkafka::Bindings.rd_kafka_err2str(code)})"
+            "#{Printable.runs(some.map(&:partition))} (#{Rdkafka::Bindings.rd_kafka_err2str(code)})"
           end
           begin_at = left.map { |partition, offset| "#{name}/#{partition} begins at offset #{offset} now" }
           KafkaError.of(refused.first.err, ["messages were not deleted in partition#{"s" if refused.size > 1} #{reasons.join(", ")} of " \
