@@ -4,6 +4,7 @@ require "json"
 require "rdkafka"
 require_relative "broker_process"
 require_relative "certificates"
+require_relative "gem_client_ends"
 
 # Three real brokers, each a controller too: topics have three replicas, of which two have to be in sync. They talk PLAINTEXT among themselves,
 # and so may a test, which then has all rights; secured ones have a listener with TLS and SASL PLAIN beside it, whose users have those

@@ -113,7 +113,7 @@ class PoolFeaturesTest < GuildhallTest
     eventually { (names << events.pop(timeout: 0)&.first) && names.include?("pool.slice_finished") }
     slice = slices.pop(timeout: 5)
     assert_equal %i[worker first payloads seconds], slice.keys
-    assert_equal 0, slice[:first]
+    assert_includes 0..1, slice[:first] # there may be two
     assert_includes 1..2, slice[:payloads]
     @pool.map(%w[a b], Upcase, parallel: false)
     eventually { (names << events.pop(timeout: 0)&.first) && names.include?("pool.inlined") }

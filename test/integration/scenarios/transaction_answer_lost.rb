@@ -6,19 +6,22 @@
 # was lost: librdkafka gives the repeated messages the same numbers, and the broker would take them for those that it has. Outside of a
 # consumer, and in one. On a broker of its own.
 require_relative "../support/scenario"
-require_relative "../../support/losing_proxy"
 
 Scenario.run do
-  proxy = LosingProxy.new
-  broker = own_broker("advertised.listeners" => "PLAINTEXT://#{proxy.address}") or next
-  proxy.forward_to(broker.servers)
+  broker = own_broker or next
 
+  proxy = Proxy.new(broker.servers)
   input, output, copies = Array.new(3) { topic }
   # So that the message is not sent again before the transaction is aborted.
-  configure(producer: {"transactional.id": "accounts", "transaction.timeout.ms": 30_000, "retry.backoff.ms": 8_000, "retry.backoff.max.ms": 10_000})
+  configure(servers: proxy.bootstrap_servers, producer: {"transactional.id": "accounts", "transaction.timeout.ms": 30_000, "retry.backoff.ms": 8_000, "retry.backoff.max.ms": 10_000})
   lose = lambda do
-    proxy.lose_answer_of_produce
-    -> { eventually("an answer is lost") { proxy.lost? } }
+    before = proxy.swallowed
+    proxy.swallow_answers(Proxy::PRODUCE)
+    lambda do
+      eventually("an answer is lost") { proxy.swallowed > before }
+      proxy.cut # as when that broker is killed
+      proxy.open
+    end
   end
   read = ->(name) { Guildhall::Kafka.each_message(name).map(&:raw_payload) }
 
@@ -57,5 +60,5 @@ Scenario.run do
   equal(%w[0 1 2 3], read.call(copies), "what was committed in a consumer")
   stop
 ensure
-  proxy&.stop
+  proxy&.close
 end

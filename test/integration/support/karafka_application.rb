@@ -9,6 +9,7 @@ require "karafka"
 require "guildhall/karafka" unless ENV["PLUGIN"] == "removed"
 require "securerandom"
 require_relative "../../support/warnings_raise"
+require_relative "../../support/gem_client_ends"
 
 # The broker and the checks of one application.
 module KarafkaApplication

@@ -7,6 +7,7 @@ require "socket"
 # is as long, so that nothing else of the answer changes.
 class Proxy
   # Kinds of requests, as Kafka's protocol numbers them.
+  PRODUCE = 0
   LIST_OFFSETS = 2
   OFFSET_COMMIT = 8
 

@@ -7,6 +7,7 @@ require_relative "../../support/default_signals"
 DefaultSignals.restore
 require_relative "../../support/warnings_raise"
 require_relative "../../support/time_limit"
+require_relative "../../support/gem_client_ends"
 require_relative "../../support/subprocess"
 require "guildhall/kafka"
 require "guildhall/kafka/testing"

@@ -11,6 +11,8 @@ class KafkaSearchTest < GuildhallTest
   PARTITIONS = 3
   COUNT = 300
   ENCRYPTION = Guildhall::Encryption.new({"1" => "k" * 32})
+  NEGATIVE = Guildhall.select { |order| order["n"].negative? }
+  SAME = Guildhall.map { |order| order }
   UPCASE = Ractor.make_shareable(Class.new { def call(bytes) = {"text" => bytes.upcase} }.new)
 
   def setup
@@ -150,11 +152,11 @@ class KafkaSearchTest < GuildhallTest
   def test_pipelines_are_run_up_to_their_decoding
     writing = Guildhall.encode(Guildhall::JSON) >> ENCRYPTION.encrypt
     produce(30) { |i| {payload: writing.call({"n" => i})} }
-    selecting = ENCRYPTION.decrypt >> Guildhall::JSON >> Guildhall.select { |order| order["n"].negative? }
+    selecting = ENCRYPTION.decrypt >> Guildhall::JSON >> NEGATIVE
     values = []
     progress = search(where: "$.n >= 28", deserializer: selecting).run { |found| values << found.payload["n"] }
     assert_equal [[28, 29], 30, 0], [values.sort, progress.messages, progress.undecodable]
-    lazy = Guildhall::Kafka::Broker::Search.decoding_part(Guildhall::JSON >> Guildhall.map { |order| order })
+    lazy = Guildhall::Kafka::Broker::Search.decoding_part(Guildhall::JSON >> SAME)
     assert_equal Guildhall::JSON.lazy, lazy
   end
 
