@@ -21,7 +21,7 @@ rows.each do |row|
   # Where memory is doubled and indexes are made, steps come at certain sizes, and tables of few keys have lucky and unlucky seeds: what
   # really grows faster does so at each size.
   samples = fault = nil
-  [1, 2.5, 6.25].each do |larger|
+  [1, 2.5, 6.25, 1.6, 4].each do |larger|
     samples = row.samples((row.units * options.fetch("factor") * larger).to_i) or break
     fault = Cost::Rule.fault(samples) or break
   end
