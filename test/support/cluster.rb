@@ -139,7 +139,7 @@ class Cluster
     known.any? && known.all? { |topic| topic[:partitions].any? && topic[:partitions].all? { |one| one[:isr].size == one[:replicas].size } }
   end
 
-  # And removes what they have stored.
+  # Kills the brokers, and removes what they have stored.
   # @param keep [String, nil] a folder that is to have it instead
   def stop(keep: nil)
     @brokers&.each_value(&:kill)

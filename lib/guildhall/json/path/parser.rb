@@ -78,7 +78,7 @@ module Guildhall
           EXACT.cover?(number) ? number : refuse("a number is from #{EXACT.begin} to #{EXACT.end}")
         end
 
-        # Whoever nests deeper has made a mistake; Ruby's stack would end.
+        # Deeper nesting is a mistake, and would use up the stack of Ruby.
         def nested
           refuse("more than #{MAX_DEPTH} parentheses, filters and functions inside each other") if (@depth += 1) > MAX_DEPTH
           yield.tap { @depth -= 1 }

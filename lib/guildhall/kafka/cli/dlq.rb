@@ -300,8 +300,23 @@ module Guildhall
           end
         end
 
+        # The base of those that mark dead letters: the application says which group keeps the marks.
+        class MarkingCommand < DeadLettersCommand
+          def self.arguments = "[LETTER…]"
+
+          private
+
+          def cluster_alone? = false
+          def arity = Float::INFINITY
+
+          def define_options(options)
+            super
+            options.on("--dry-run", "only print how many")
+          end
+        end
+
         # `guildhall dlq replay`: sends dead letters back to their topics.
-        class Replay < DeadLettersCommand
+        class Replay < MarkingCommand
           PROGRESS_INTERVAL_SECONDS = 2 # between two lines of progress
           NOTES = <<~TEXT.freeze
 
@@ -318,19 +333,14 @@ module Guildhall
           TEXT
 
           def self.summary = "Send dead letters back to their topics"
-          def self.arguments = "[LETTER…]"
 
           private
-
-          def cluster_alone? = false
-          def arity = Float::INFINITY
 
           def define_options(options)
             super
             options.on("--all", "everything, from the beginning")
             options.on("--rest", "all that were neither replayed nor discarded")
             options.on("--to TOPIC", "to this topic instead; its partitioner chooses the partition")
-            options.on("--dry-run", "only print how many")
             options.separator(NOTES)
           end
 
@@ -422,7 +432,7 @@ module Guildhall
         end
 
         # `guildhall dlq discard`: marks dead letters that are not to be replayed.
-        class Discard < DeadLettersCommand
+        class Discard < MarkingCommand
           NOTES = <<~TEXT.freeze
 
             LETTER: as `guildhall dlq list` prints it. They stay in the dead letter topic as long as its retention says. What was
@@ -431,17 +441,12 @@ module Guildhall
           TEXT
 
           def self.summary = "Mark dead letters as discarded: `replay --rest` and `--all` leave them out"
-          def self.arguments = "[LETTER…]"
 
           private
-
-          def cluster_alone? = false
-          def arity = Float::INFINITY
 
           def define_options(options)
             super
             options.on("--all", "all that were not replayed")
-            options.on("--dry-run", "only print how many")
             options.separator(NOTES)
           end
 

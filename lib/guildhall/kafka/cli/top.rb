@@ -146,13 +146,8 @@ module Guildhall
         def processes_of(answer)
           return [] unless answer.report && answer.report["kind"] == "swarm"
 
-          ask(answer.report["processes"].filter_map do |one|
-            if one["port"] && one["pid"]
-              answer.url.dup.tap do |url|
-                url.port = one["port"]
-              end
-            end
-          end)
+          running = answer.report["processes"].select { |one| one["port"] && one["pid"] }
+          ask(running.map { |one| answer.url.dup.tap { |url| url.port = one["port"] } })
         end
 
         def answer(url)
@@ -180,9 +175,8 @@ module Guildhall
 
         def screen(width)
           rows = rows_of_partitions
-          lines = [*wrapped(headline(rows), width), *silent_lines, *attention(width), "", *table(PROCESSES, processes.map do |report|
-            process(report)
-          end, width)]
+          lines = [*wrapped(headline(rows), width), *silent_lines, *attention(width), "",
+                   *table(PROCESSES, processes.map { |report| process(report) }, width)]
           lines += ["", *table(PARTITIONS, rows.map { |_, row| row }, width)] if rows.any?
           lines.map { |line| Printable.words(line, MAX_CHARACTERS) }
         end

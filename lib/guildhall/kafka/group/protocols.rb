@@ -24,13 +24,12 @@ module Guildhall
           "group.protocol.type": "nothing takes its place"
         }.freeze
         # Answers to the first request of a member, after which the classic protocol is tried: the brokers do not know the request, or do
-        # not take it; the group has classic members that the brokers do not let work together with others.
-        REFUSALS = %i[unsupported_feature unsupported_version group_id_not_found].freeze
-        # With the classic protocol a topic that may not be described holds up itself alone; with the other one the whole group.
-        DENIED = :topic_authorization_failed
+        # not take it; the group has classic members that the brokers do not let work together with others; one of the topics may not be
+        # described, which holds up only that topic with the classic protocol.
+        REFUSALS = %i[unsupported_feature unsupported_version group_id_not_found topic_authorization_failed].freeze
         # The answer to a classic member whose group has members with another strategy.
         INCONSISTENT = :inconsistent_group_protocol
-        private_constant :CHOICE, :NAME, :ASSIGNOR, :CLASSIC, :REFUSALS, :DENIED, :INCONSISTENT
+        private_constant :CHOICE, :NAME, :ASSIGNOR, :CLASSIC, :REFUSALS, :INCONSISTENT
 
         def self.rule = CHOICE
 
@@ -71,7 +70,7 @@ module Guildhall
         # @return [Symbol, nil] whether the next one joins by the classic protocol, because this one's was refused: `:first`, where
         #   nobody has noticed that before, or `:again`; nil: that is not so
         def fall_back(group, settings, error)
-          return unless choice(settings) == :auto && [*REFUSALS, DENIED].include?(Broker::Errors.symbol(error))
+          return unless choice(settings) == :auto && REFUSALS.include?(Broker::Errors.symbol(error))
 
           @lock.synchronize do
             next :again if @refused.include?(group)

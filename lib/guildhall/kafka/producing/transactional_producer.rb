@@ -95,8 +95,8 @@ module Guildhall
         end
 
         # After a transaction was aborted. librdkafka gives the next messages the numbers of those that it has dropped. If a broker has
-        # those after all, it confirms the next ones without keeping them, because it has their numbers: they are lost. Another producer of
-        # this transactional id begins to count anew.
+        # those after all, it confirms the next ones without keeping them, because it has their numbers: they are lost. A new producer
+        # with this transactional id gets a new epoch, in which the numbers begin again.
         # @return [Boolean] whether librdkafka has dropped messages that were on their way
         def dropped? = @sent.any? { |delivery| delivery.pending? || ((error = delivery.error) && Broker::Errors.purged?(error.code)) }
 

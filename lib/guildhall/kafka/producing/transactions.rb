@@ -48,7 +48,7 @@ module Guildhall
           end
         end
 
-        # What is open is aborted; its owner is told. Blocks while librdkafka ends.
+        # Aborts an open transaction; the thread that it belongs to gets an error. Blocks while librdkafka ends.
         # @return [void]
         def close
           @closed = true

@@ -11,7 +11,7 @@ module Guildhall
     module Reporting
       # What {Application#report} answers: one process at one moment, as JSON has it. Fields are only added within a version; what is nil
       # is left out. Times are seconds, `at` and `started` since 1970; sizes are bytes; what only grows (`cpu`, `gc`, counts) is the sum
-      # since the start, so that whoever reads two reports can tell the rate.
+      # since the start: two reports give the rate.
       class Report
         VERSION = 1
         # Environment variables that say which release it is where the setting does not.

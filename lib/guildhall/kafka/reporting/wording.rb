@@ -4,7 +4,7 @@ require "guildhall/printable"
 
 module Guildhall
   module Kafka
-    # What a running application says of itself, as data, and what people are told of it.
+    # The state of a running application: as data, and in words for people.
     module Reporting
       # Words for what a report has of a partition ({Partition::Snapshot#data}), which may come from another process, of another version.
       module Wording
