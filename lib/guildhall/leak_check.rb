@@ -30,10 +30,12 @@ module Guildhall
 
     # Runs the block, and then waits until what it started has ended.
     # @param grace [Numeric] seconds to wait at most
-    # @param memory [Integer, nil] bytes by which the process may have grown; nil: any number
+    # @param memory [Integer, nil] bytes by which the process may have grown; nil: any number. Garbage is collected first: what the
+    #   block would free of earlier work must not hide what it keeps.
     # @return [Object] what the block returns
     # @raise [LeakError] naming what is left, and where it was created
     def self.check(grace: GRACE, memory: nil)
+      GC.start if memory
       before = snapshot
       value = yield
       growth = settled(before, grace:, memory:)

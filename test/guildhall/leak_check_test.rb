@@ -110,6 +110,18 @@ class LeakCheckTest < GuildhallTest
     assert_empty error.leaks
   end
 
+  def test_garbage_of_before_does_not_hide_what_is_kept
+    skip "no /proc here" if Guildhall::LeakCheck.snapshot.memory.zero?
+    garbage = Array.new(20) { "x" * 5_000_000 }
+    garbage.clear
+    assert_raises(Guildhall::LeakError) do
+      Guildhall::LeakCheck.check(grace: 0, memory: 10_000_000) do
+        @text = "x" * 50_000_000
+        GC.start
+      end
+    end
+  end
+
   def test_a_consumer_that_leaks_a_thread_at_each_rebalance
     @processors = []
     reports = []
