@@ -11,15 +11,17 @@ module Guildhall
       class LiveTable
         HIDE = "\e[?25l" # the cursor
         SHOW = "\e[?25h"
+        CUT = "\e[?7l" # at the edge: characters may be wider than one column, and a line that went on below would be drawn over
+        WRAP = "\e[?7h"
         CLEAR = "\e[2J\e[H" # all of the terminal
         BELOW = "\e[J"
         SLICE_SECONDS = 0.25 # between two looks at the terminal's size
-        private_constant :HIDE, :SHOW, :CLEAR, :BELOW, :SLICE_SECONDS
+        private_constant :HIDE, :SHOW, :CUT, :WRAP, :CLEAR, :BELOW, :SLICE_SECONDS
 
         # @param rows [Array<Array>] the first has the headings
         # @param width [Integer, nil] nil: any
         # @param dispensable [Array<String>] headings of the columns that a narrow terminal goes without, in this order
-        # @return [Array<String>] lines
+        # @return [Array<String>] lines; where that does not do, the widest cells lose their middle
         def self.narrow(rows, width, dispensable)
           lines = TextTable.lines(rows)
           dispensable.each do |heading|
@@ -29,15 +31,15 @@ module Guildhall
             rows = rows.map { |row| row.reject.with_index { |_, at| at == index } }
             lines = TextTable.lines(rows)
           end
-          lines
+          width && lines.map(&:size).max > width ? TextTable.lines(rows, width:) : lines
         end
 
         # @yieldparam table [LiveTable] when the block ends, however it does, the terminal is as it was, with the last lines on it
         def self.open(out)
-          out.write(HIDE)
+          out.write(HIDE, CUT)
           yield new(out)
         ensure
-          out.write("\r\e[K#{SHOW}") # Ctrl-C was printed there
+          out.write("\r\e[K#{WRAP}#{SHOW}") # Ctrl-C was printed there
           out.flush
         end
 

@@ -6,6 +6,7 @@ require "guildhall/printable"
 require_relative "application_command"
 require_relative "live_table"
 require_relative "../reporting/attention"
+require_relative "../reporting/report"
 
 module Guildhall
   module Kafka
@@ -20,9 +21,9 @@ module Guildhall
         PROCESSES = ["PROCESS", "STATE", "UP", "MEMORY", "CPU", "GC", "RUNNERS", "IN FLIGHT", "RELEASE"].freeze
         PARTITIONS = ["GROUP", "TOPIC", "STATE", "LAG", "OLDEST", "DONE", "END", "IN/S", "OUT/S", "ATTEMPT", "KEYS", "PROCESS",
                       "ERROR"].freeze
-        # Columns that a narrow terminal goes without, in this order.
-        DISPENSABLE = ["END", "DONE", "GC", "RELEASE", "IN FLIGHT", "CPU", "IN/S", "PROCESS", "GROUP", "KEYS", "UP", "OUT/S", "ATTEMPT",
-                       "ERROR"].freeze
+        # Columns that a narrow terminal goes without, in this order, of each table.
+        DISPENSABLE = {PROCESSES => ["GC", "RELEASE", "IN FLIGHT", "CPU", "UP", "RUNNERS"].freeze,
+                       PARTITIONS => ["END", "DONE", "IN/S", "PROCESS", "GROUP", "KEYS", "OUT/S", "ATTEMPT", "ERROR"].freeze}.freeze
         NOTES = <<~TEXT.freeze
 
           URL: of a process's health port, such as http://10.0.0.7:9292; several are shown together. Of a swarm, its parent's is enough.
@@ -73,9 +74,13 @@ module Guildhall
         end
 
         def given_token
-          return ENV.fetch(TOKEN, "").then { |text| text unless text.empty? } unless @options[:"token-file"]
+          file = @options[:"token-file"]
+          text = (file ? File.binread(file) : ENV.fetch(TOKEN, "").b).strip
+          return if text.empty? && file.nil?
+          return text if text.match?(/\A[!-~]+\z/n)
 
-          File.read(@options[:"token-file"]).strip
+          raise Guildhall::ArgumentError, "#{file ? "--token-file" : TOKEN}: that is no token, which has 16 characters or more, without " \
+                                          "spaces #{see_help}"
         rescue SystemCallError => error
           raise Guildhall::ArgumentError, "--token-file: #{error.message} #{see_help}"
         end
@@ -99,7 +104,7 @@ module Guildhall
 
         def url(text)
           uri = URI(text.include?("://") ? text : "http://#{text}")
-          raise URI::InvalidURIError unless uri.is_a?(URI::HTTP) && uri.host
+          raise URI::InvalidURIError if !uri.is_a?(URI::HTTP) || uri.host.to_s.empty?
 
           uri.path = "#{uri.path.delete_suffix("/").delete_suffix("/state")}/state"
           uri
@@ -136,7 +141,8 @@ module Guildhall
         # Asks all at the same time: one that does not answer must not hold up the others.
         def look
           @before = reports.to_h { |report| [report["process"], report] }
-          @answers = ask(@urls).flat_map { |answer| [answer, *processes_of(answer)] }
+          answers = ask(@urls).flat_map { |answer| [answer, *processes_of(answer)] }
+          @answers = answers.uniq { |answer| answer.report ? answer.report["process"] : answer.url }
           @looked_at = Time.now
         end
 
@@ -150,20 +156,25 @@ module Guildhall
           ask(running.map { |one| answer.url.dup.tap { |url| url.port = one["port"] } })
         end
 
+        # What a port answers is not known, nor by whom: whatever is wrong with it, the others are shown.
         def answer(url)
-          response = Net::HTTP.start(url.host, url.port, use_ssl: url.scheme == "https", open_timeout: 2, read_timeout: 5) do |http|
+          response = Net::HTTP.start(url.hostname, url.port, use_ssl: url.scheme == "https", open_timeout: 2, read_timeout: 5) do |http|
             http.get(url.request_uri, "Authorization" => "Bearer #{token}")
           end
-          return Answer.new(url:, report: ::JSON.parse(response.body), problem: nil) if response.is_a?(Net::HTTPOK)
-
-          Answer.new(url:, report: nil, problem: refused(response))
-        rescue SystemCallError, SocketError, IOError, Timeout::Error, OpenSSL::SSL::SSLError, Net::ProtocolError,
-               ::JSON::ParserError => error
+          report = ::JSON.parse(Printable.utf8(response.body).scrub) if response.is_a?(Net::HTTPOK)
+          problem = report?(report) ? nil : refused(response)
+          Answer.new(url:, report: (report unless problem), problem:)
+        rescue StandardError => error
           Answer.new(url:, report: nil, problem: "no answer: #{error.message[0, 200]}")
+        end
+
+        def report?(report)
+          report.is_a?(Hash) && report["v"] == Reporting::Report::VERSION && %w[state swarm].include?(report["kind"])
         end
 
         def refused(response)
           case response.code
+          when "200" then "it answers, but not with a report of version #{Reporting::Report::VERSION}: is it a process of Guildhall, of this version?"
           when "401" then "it refuses the token: it is not that of its config.health"
           when "404" then "it has no /state: its config.health has no token:, or it is an earlier version"
           else "it answers #{response.code}"
@@ -175,7 +186,7 @@ module Guildhall
 
         def screen(width)
           rows = rows_of_partitions
-          lines = [*wrapped(headline(rows), width), *silent_lines, *attention(width), "",
+          lines = [*wrapped(headline(rows), width), *silent_lines(width), *attention(width), "",
                    *table(PROCESSES, processes.map { |report| process(report) }, width)]
           lines += ["", *table(PARTITIONS, rows.map { |_, row| row }, width)] if rows.any?
           lines.map { |line| Printable.words(line, MAX_CHARACTERS) }
@@ -184,7 +195,8 @@ module Guildhall
         def headline(rows)
           partitions = rows.map(&:first)
           oldest = partitions.filter_map { |row| Reporting::Wording.age(row) }.max
-          "#{@looked_at.strftime("%T")}  #{processes.map { |report| report["app"] }.uniq.join(", ")}: " \
+          apps = processes.map { |report| report["app"] }.uniq.join(", ")
+          "#{@looked_at.strftime("%T")}  #{"#{apps}: " if processes.any?}" \
             "#{processes.one? ? "1 process" : "#{processes.size} processes"}, #{Printable.count(partitions.size, "partition")}" \
             "#{behind(partitions)}#{", the oldest #{Reporting::Wording.duration(oldest)}" if oldest}"
         end
@@ -197,7 +209,9 @@ module Guildhall
           ", #{Printable.count(known.sum, "message")} behind#{" where that is known" if known.size < partitions.size}"
         end
 
-        def silent_lines = @answers.reject(&:report).map { |answer| "!! #{answer.url}: #{answer.problem}" }
+        def silent_lines(width)
+          @answers.reject(&:report).flat_map { |answer| wrapped("#{MARKS.fetch(:bad)} #{answer.url}: #{answer.problem}", width) }
+        end
 
         def attention(width)
           items = Reporting::Attention.of(reports)
@@ -208,6 +222,7 @@ module Guildhall
 
         # Sentences are not cut.
         def wrapped(text, width)
+          text = Printable.words(text, MAX_CHARACTERS) # first: that makes it longer
           return [text] unless width && text.size > width
 
           text.split(/(?<=\S) (?=\S)/).each_with_object([+""]) do |word, lines|
@@ -278,7 +293,7 @@ module Guildhall
         # Without columns of which nothing is known.
         def table(headings, rows, width)
           used = headings.each_index.select { |index| rows.any? { |row| row[index] } }
-          LiveTable.narrow([headings, *rows].map { |row| row.values_at(*used) }, width, DISPENSABLE)
+          LiveTable.narrow([headings, *rows].map { |row| row.values_at(*used) }, width, DISPENSABLE.fetch(headings))
         end
       end
     end

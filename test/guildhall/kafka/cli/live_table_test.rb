@@ -17,7 +17,7 @@ class KafkaLiveTableTest < GuildhallTest
     terminal.winsize = [5, 20]
     Guildhall::Kafka::CLI::LiveTable.open(terminal) do |table|
       table.draw(%w[a b])
-      assert_equal "\e[?25l\e[Ja\nb\n", terminal.written
+      assert_equal "\e[?25l\e[?7l\e[Ja\nb\n", terminal.written
       table.draw(%w[c])
       assert_equal "\e[2A\r\e[Jc\n", terminal.written
       table.draw(["x" * 30, "1", "2", "3", "4", "5"])
@@ -28,7 +28,13 @@ class KafkaLiveTableTest < GuildhallTest
       table.draw(%w[a])
       assert_equal "\e[2J\e[H\e[Ja\n", terminal.written
     end
-    assert_equal "\r\e[K\e[?25h", terminal.written
+    assert_equal "\r\e[K\e[?7h\e[?25h", terminal.written
+  end
+
+  def test_a_terminal_without_room_for_the_columns_that_stay
+    rows = [%w[TOPIC LAG ERROR], ["orders.of.the.whole.world", 7, "KeyError"]]
+    assert_equal ["TOPIC         LAG", "orders…world  7"], Guildhall::Kafka::CLI::LiveTable.narrow(rows, 17, ["ERROR"])
+    assert_equal ["TOPIC                      LAG", "orders.of.the.whole.world  7"], Guildhall::Kafka::CLI::LiveTable.narrow(rows, 30, ["ERROR"])
   end
 
   def test_a_terminal_that_does_not_know_its_size
@@ -41,6 +47,6 @@ class KafkaLiveTableTest < GuildhallTest
     terminal = Terminal.new
     terminal.winsize = [5, 20]
     assert_raises(Interrupt) { Guildhall::Kafka::CLI::LiveTable.open(terminal) { raise Interrupt } }
-    assert_equal "\e[?25l\r\e[K\e[?25h", terminal.written
+    assert_equal "\e[?25l\e[?7l\r\e[K\e[?7h\e[?25h", terminal.written
   end
 end

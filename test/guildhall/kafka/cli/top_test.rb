@@ -2,6 +2,7 @@
 
 require "json"
 require "stringio"
+require "tmpdir"
 require "test_helper"
 require "guildhall/cli"
 require "guildhall/kafka"
@@ -29,6 +30,7 @@ class KafkaTopTest < GuildhallTest
   end
 
   def teardown
+    @others&.each { |server, thread| server.close || thread.join }
     @servers.each(&:stop)
     ENV["GUILDHALL_STATE_TOKEN"] = @before
   end
@@ -40,6 +42,23 @@ class KafkaTopTest < GuildhallTest
     @servers << server.start
     "http://127.0.0.1:#{server.port}"
   end
+
+  # @return [String] the URL of something else, which answers with any bytes
+  def serve_bytes(bytes)
+    server = TCPServer.new("127.0.0.1", 0)
+    thread = Thread.new do
+      client = server.accept
+      client.readpartial(4_096)
+      client.write(bytes)
+      client.close
+    rescue IOError
+      nil # nobody has asked
+    end
+    (@others ||= []) << [server, thread]
+    "http://127.0.0.1:#{server.addr[1]}"
+  end
+
+  def serve_json(text) = serve_bytes("HTTP/1.1 200 OK\r\nContent-Length: #{text.bytesize}\r\nConnection: close\r\n\r\n#{text}")
 
   def top(*arguments, out: StringIO.new)
     err = StringIO.new
@@ -59,7 +78,7 @@ class KafkaTopTest < GuildhallTest
   end
 
   def test_as_json
-    out, = top("--json", serve(REPORT), serve({**REPORT, "pid" => 8}))
+    out, = top("--json", serve(REPORT), serve({**REPORT, "process" => "web:8:x", "pid" => 8}))
     assert_equal [7, 8], out.lines.map { |line| JSON.parse(line)["pid"] }
   end
 
@@ -83,6 +102,16 @@ class KafkaTopTest < GuildhallTest
     assert_includes lines.map(&:strip).join(" "), "it is repeated until that works"
   end
 
+  def test_a_terminal_of_twenty_columns_still_says_which_process_and_which_partition
+    topic = {"topic" => "orders.of.the.whole.world", "group" => "billing", "partitions" => [ROW]}
+    terminal = Terminal.new
+    terminal.winsize = [40, 20]
+    out, = top("--once", serve({**REPORT, "release" => "v7", "topics" => [topic]}), out: terminal)
+    assert_match(/^PROCESS +STATE/, out)
+    assert_match(/^web:7 +running/, out)
+    assert_match(%r{^orders…\S+/0 +waiting}, out)
+  end
+
   def test_who_does_not_answer_is_named
     free = TCPServer.open("127.0.0.1", 0) { |server| server.addr[1] }
     out, _, status = top(serve(REPORT), "127.0.0.1:#{free}")
@@ -91,6 +120,40 @@ class KafkaTopTest < GuildhallTest
     out, err, status = top("--json", "127.0.0.1:#{free}")
     assert_equal ["", 1], [out, status]
     assert_match(/no answer/, err)
+  end
+
+  def test_whatever_answers_there_the_others_are_shown
+    no_report = %w[null [] "x" {"status":"UP"} {"v":2,"kind":"state"} {"v":1,"kind":"error"}].map { |text| serve_json(text) }
+    no_http = ["SSH-2.0-OpenSSH_9\r\n", "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 1\r\n\r\nx", ""].map { |text| serve_bytes(text) }
+    out, err, status = top(*no_report, serve(REPORT), *no_http, serve_json("[" * 200))
+    assert_equal ["", 3], [err, status]
+    assert_match(/^\S+  shop: 1 process, /, out)
+    lines = out.lines.grep(/^!! http/)
+    assert_equal [6, 4], [lines.grep(/it answers, but not with a report of version 1: /).size, lines.grep(/no answer: /).size], out
+    out, = top(serve_json("null"))
+    assert_match(/\A\d\d:\d\d:\d\d  0 processes, 0 partitions$/, out)
+  end
+
+  def test_bytes_that_are_no_text
+    url = serve_json(JSON.generate({**REPORT, "live" => [{"code" => "failed", "text" => "XX #{"y " * 50}"}]}).sub("XX", "\xff\xfe"))
+    terminal = Terminal.new
+    terminal.winsize = [24, 40]
+    out, _, status = top("--once", url, out: terminal)
+    assert_equal [0, true], [status, out.valid_encoding?]
+  end
+
+  def test_a_process_that_is_named_twice_is_counted_once
+    url = serve(REPORT)
+    assert_match(/  shop: 1 process, 1 partition, 10 messages behind/, top(url, url.sub("127.0.0.1", "localhost")).first)
+  end
+
+  def test_an_address_of_ipv6
+    server = Guildhall::Kafka::Probes.new({host: "::1", port: 0, token: TOKEN}, nil) { REPORT }
+    @servers << server.start
+    out, _, status = top("[::1]:#{server.port}")
+    assert_equal [0, true], [status, out.include?("shop: 1 process")]
+  rescue Guildhall::Kafka::ConfigurationError
+    skip("this machine has no IPv6")
   end
 
   def test_a_token_that_is_refused_and_one_that_is_not_wanted
@@ -119,6 +182,15 @@ class KafkaTopTest < GuildhallTest
   def test_wrong_usage
     {["ftp://x"] => "not a URL: ftp://x", ["--interval", "0", "x"] => "--interval must be", ["--token-file", "/nothing", "x"] => "--token-file: No such file"}
       .each { |arguments, text| assert_equal [2, true], top(*arguments).then { |_, err, status| [status, err.include?(text)] }, text }
+    assert_equal [2, true], top("").then { |_, err, status| [status, err.include?("not a URL: ")] }
+    ENV["GUILDHALL_STATE_TOKEN"] = "0123456789\nabcdef"
+    assert_equal [2, true], top("x").then { |_, err, status| [status, err.include?("GUILDHALL_STATE_TOKEN: that is no token")] }
+    Dir.mktmpdir do |folder|
+      ["", "\xff\xfe\x01"].each do |bytes|
+        File.binwrite("#{folder}/token", bytes)
+        assert_equal [2, true], top("--token-file", "#{folder}/token", "x").then { |_, err, status| [status, err.include?("--token-file: that is no token")] }
+      end
+    end
     ENV["GUILDHALL_STATE_TOKEN"] = ""
     assert_equal [2, true], top("127.0.0.1:1").then { |_, err, status| [status, err.include?("no token: set GUILDHALL_STATE_TOKEN")] }
   end
