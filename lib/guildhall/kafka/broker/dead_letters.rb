@@ -67,21 +67,32 @@ module Guildhall
           end
         end
 
-        # Keeps marks, in the place of those that there were. Blocks for the coordinator's answer.
+        # Changes marks as they are at the broker now, so that what another has marked meanwhile stays. Blocks for the coordinator.
+        # @yieldparam marks [LetterMarks] to change
+        # @return [LetterMarks] as they are kept
         # @raise [ReplayError] where they do not fit
-        def keep(partition, marks) = @session.commit(@name, partition, *marks.dump)
+        def keep(partition)
+          marks([partition]).fetch(partition).tap do |marks|
+            yield marks
+            @session.commit(@name, partition, *marks.dump)
+          end
+        end
 
         # Marks those as discarded that are not marked yet: they are not replayed unless they are named. They stay where they are. Blocks
         # for the brokers.
         # @param range [Range<Integer>]
         # @yieldparam dead_letter [DeadLetterQueue::DeadLetter] whether to discard it
         # @return [Integer] how many
-        def discard(partition, range, marks)
-          found = LetterMarks.spans(to_enum(:each, partition, range), range.begin).select do |letter, _|
-            marks.of(letter.offset).nil? && yield(letter)
+        def discard(partition, range)
+          # Their offsets alone: all the payloads of a topic may be more than fits into memory.
+          letters = LetterMarks.spans(to_enum(:each, partition, range).lazy, range.begin)
+          found = letters.filter_map { |letter, span| [letter.offset, span] if yield(letter) }.to_a
+          return 0 if found.empty?
+
+          keep(partition) do |marks|
+            found.select! { |offset, _| marks.of(offset).nil? }
+            found.each { |_, span| marks.discarded(span) }
           end
-          found.each { |_, span| marks.discarded(span) }
-          keep(partition, marks) if found.any?
           found.size
         end
 

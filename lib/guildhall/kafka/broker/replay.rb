@@ -70,6 +70,7 @@ module Guildhall
         # @raise [KafkaError] where it cannot be noted what was replayed: before anything is sent, if the right to is missing
         def run(ranges)
           @marks = @dead_letters.marks(ranges.keys)
+          @to_reopen = @again ? ranges.transform_values(&:begin) : {} # with the first that is marked: until then nothing is changed
           check_right(ranges)
           @producer = Producer.new(Producing::Settings.of(@config).merge(SETTINGS))
           ranges.each_with_object([]) do |(partition, range), outcomes|
@@ -77,7 +78,6 @@ module Guildhall
 
             outcomes << Outcome.new(partition)
             yield outcomes.last if block_given?
-            @marks[partition].reopen(range.begin) if @again
             from = range.begin
             @dead_letters.to_enum(:each, partition, range).each_slice(CHUNK_SIZE) do |chunk|
               send_back(LetterMarks.spans(chunk, from), outcomes.last)
@@ -95,7 +95,7 @@ module Guildhall
         # Commits the marks that there are: that needs the same right, so a missing right shows before anything is sent.
         def check_right(ranges)
           partition, = ranges.find { |_, some| some.any? }
-          @dead_letters.keep(partition, @marks[partition]) if partition
+          @dead_letters.keep(partition) { nil } if partition
         end
 
         # Counts in order: where one cannot be replayed, those behind it count as not replayed, although they may have arrived.
@@ -111,9 +111,15 @@ module Guildhall
           end
         ensure
           if replayed&.any?
-            replayed.each { |span| marks.replayed(span) }
-            @dead_letters.keep(outcome.partition, marks)
+            note(outcome.partition, replayed)
             outcome.noted
+          end
+        end
+
+        def note(partition, replayed)
+          @marks[partition] = @dead_letters.keep(partition) do |marks|
+            @to_reopen.delete(partition)&.then { |first| marks.reopen(first) }
+            replayed.each { |span| marks.replayed(span) }
           end
         end
 

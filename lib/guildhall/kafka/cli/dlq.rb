@@ -457,16 +457,16 @@ module Guildhall
 
             each_topic do |dead_letters|
               ranges = chosen_ranges(dead_letters)
-              marks = dead_letters.marks(ranges.keys)
-              found = ranges.sum { |partition, range| discard(dead_letters, partition, range, marks[partition]) }
+              found = @options[:"dry-run"] ? count(dead_letters, ranges) : ranges.sum { |one| dead_letters.discard(*one) { wanted?(it) } }
               @out.puts("#{dead_letters.name}: #{found} dead letters #{@options[:"dry-run"] ? "would be" : "were"} discarded")
             end
           end
 
-          def discard(dead_letters, partition, range, marks)
-            return dead_letters.discard(partition, range, marks) { |letter| wanted?(letter) } unless @options[:"dry-run"]
-
-            dead_letters.to_enum(:each, partition, range).count { |letter| marks.of(letter.offset).nil? && wanted?(letter) }
+          def count(dead_letters, ranges)
+            marks = dead_letters.marks(ranges.keys)
+            ranges.sum do |partition, range|
+              dead_letters.to_enum(:each, partition, range).count { |letter| marks[partition].of(letter.offset).nil? && wanted?(letter) }
+            end
           end
         end
       end

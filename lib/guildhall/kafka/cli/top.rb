@@ -174,7 +174,7 @@ module Guildhall
 
         def refused(response)
           case response.code
-          when "200" then "it answers, but not with a report of version #{Reporting::Report::VERSION}: is it a process of Guildhall, of this version?"
+          when "200" then "it answers, but not with a report of version #{Reporting::Report::VERSION}: is that Guildhall, of this version?"
           when "401" then "it refuses the token: it is not that of its config.health"
           when "404" then "it has no /state: its config.health has no token:, or it is an earlier version"
           else "it answers #{response.code}"

@@ -1,0 +1,61 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "guildhall/kafka"
+require "guildhall/kafka/testing"
+
+class KafkaDeadLettersTest < GuildhallTest
+  HEADERS = {"source_topic" => "orders", "source_partition" => "0", "source_offset" => "1", "source_error_class" => "E"}.freeze
+
+  # @param number [Integer] of dead letters
+  # @yieldparam one, other [Guildhall::Kafka::Broker::DeadLetters] of two people
+  # @yieldparam config [Guildhall::Kafka::Config]
+  def two_people(number)
+    Guildhall::Kafka::Testing::EmbeddedBroker.start do |broker|
+      %w[orders dead].each { |name| broker.create_topic(name, partitions: 1) }
+      application = Guildhall::Kafka::Application.new
+      application.config.kafka = {"bootstrap.servers": broker.bootstrap_servers}
+      application.config.logger = nil
+      application.producer.produce_many_sync(Array.new(number) { |i| {topic: "dead", payload: i.to_s, headers: HEADERS} })
+      application.dead_letters("dead") do |one|
+        application.dead_letters("dead") { |other| yield one, other, application.config }
+      end
+    ensure
+      application&.producer&.close
+    end
+  end
+
+  def of(dead_letters, offsets) = dead_letters.marks([0]).fetch(0).then { |marks| offsets.map { |offset| marks.of(offset) } }
+
+  def test_what_is_discarded_during_a_replay_stays_so_and_is_not_replayed
+    two_people(150) do |one, other, config|
+      filter = lambda do |letter|
+        assert_equal 1, other.discard(0, 120...121) { true } if letter.offset.zero?
+        true
+      end
+      replay = Guildhall::Kafka::Broker::Replay.new(one, config, except: %i[replayed discarded settled], &filter)
+      outcome, = replay.run(one.ranges)
+      assert_equal [149, 1, 0], [outcome.replayed, outcome.skipped, outcome.unnoted]
+      assert_equal %i[replayed replayed discarded replayed], of(other, [0, 119, 120, 149])
+    end
+  end
+
+  def test_two_who_discard_keep_each_others_marks
+    two_people(4) do |one, other, _|
+      found = one.discard(0, 0...3) do |letter|
+        letter.offset.zero? && other.keep(0) { |marks| [marks.replayed(1...2), marks.discarded(3...4)] }
+        true
+      end
+      assert_equal [2, %i[discarded replayed discarded discarded]], [found, of(one, 0..3)]
+    end
+  end
+
+  def test_what_was_replayed_counts_anew_from_the_beginning_of_the_replay_on
+    two_people(3) do |one, _, config|
+      one.keep(0) { |marks| [marks.replayed(0...2), marks.discarded(2...3)] }
+      replay = Guildhall::Kafka::Broker::Replay.new(one, config, except: %i[discarded], again: true) { |letter| letter.offset == 1 }
+      assert_equal [1], replay.run(one.ranges).map(&:replayed)
+      assert_equal [nil, :replayed, :discarded], of(one, 0..2)
+    end
+  end
+end
