@@ -1,17 +1,20 @@
 # frozen_string_literal: true
 
+require_relative "printable"
+
 module Guildhall
-  # Rows for people, each column as wide as it has to be.
+  # Rows for people, each column as wide as it has to be. What came from outside cannot change the terminal: cells are {Printable}.
   module TextTable
     GAP = "  "
     LEAST = 12 # characters that a column keeps
-    private_constant :GAP, :LEAST
+    MOST = 4_000 # that any cell has
+    private_constant :GAP, :LEAST, :MOST
 
     # @param rows [Array<Array<#to_s>>] the first may hold headings; nil: "-"
     # @param width [Integer, nil] characters that a line may have: the widest columns lose the middle of their cells; nil: any number
     # @return [Array<String>] lines
     def self.lines(rows, width: nil)
-      table = rows.map { |row| row.map { |cell| cell.nil? ? "-" : cell.to_s } }
+      table = rows.map { |row| row.map { |cell| cell.nil? ? "-" : Printable.words(cell.to_s, MOST) } }
       widths = table.transpose.map { |column| column.map(&:size).max }
       narrow(widths, width - (GAP.size * (widths.size - 1))) if width
       table.map { |line| line.zip(widths).map { |cell, most| shortened(cell, most).ljust(most) }.join(GAP).rstrip }

@@ -12,6 +12,10 @@ class TextTableTest < GuildhallTest
     assert_empty Guildhall::TextTable.lines([])
   end
 
+  def test_cells_cannot_change_the_terminal
+    assert_equal ["a\\u{1B}[2J  1", "\uFFFD           2"], Guildhall::TextTable.lines([["a\e[2J", 1], ["\xFF".b, 2]])
+  end
+
   # Names of topics often differ only at their ends.
   def test_as_wide_as_a_terminal
     rows = [%w[TOPIC PARTITIONS], ["orders.of.all.shops.guildhall.retry.30", 12]]

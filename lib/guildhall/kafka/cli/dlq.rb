@@ -286,10 +286,9 @@ module Guildhall
                                    "#{time(letter.first_failed_at) || "?"}"],
                     ["error", [letter.error_class, letter.error_message].compact.join(": ")], ["at", letter.error_place],
                     ["key", letter.key && Printable.words(Printable.utf8(letter.key.b), 200)],
-                    *letter.original_headers.map { |name, value| ["header #{Printable.utf8(name)}", [*value].join(", ")] },
+                    *letter.original_headers.map { |name, value| ["header #{Printable.utf8(name)}", [*value].map { |one| one.to_s.b }.join(", ")] },
                     ["payload", letter.payload ? "#{letter.payload.bytesize} bytes" : "none: a tombstone"]]
-            rows = rows.map { |name, value| ["  #{name}", value && Printable.words(Printable.utf8(value), 2_000)] }
-            [letter.to_s, *TextTable.lines(rows), *payload(letter.payload)]
+            [letter.to_s, *TextTable.lines(rows.map { |name, value| ["  #{name}", value] }), *payload(letter.payload)]
           end
 
           def payload(bytes)

@@ -92,7 +92,8 @@ module Guildhall
 
         private
 
-        def source_header(name) = DeadLetterHeaders.text(headers["source_#{name}"])
+        # Whoever has written it: as text.
+        def source_header(name) = DeadLetterHeaders.text(headers["source_#{name}"])&.then { |text| Printable.utf8(text).scrub }
       end
     end
   end

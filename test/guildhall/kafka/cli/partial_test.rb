@@ -166,6 +166,22 @@ class KafkaPartialCommandsTest < GuildhallTest
     assert_equal({"bytes" => ["/wA="], "both" => ["YQ==", "/w==", nil]}, found["headers_base64"])
   end
 
+  # Whoever has written it there: a letter must not hide the others, nor change the terminal.
+  def test_a_dead_letter_whose_headers_are_any_bytes
+    odd = "\e[2J\xFF\n\u202E".b
+    names = %w[topic consumer_group error_class error_place error_message first_failed_at attempts]
+    headers = {**names.to_h { |name| ["source_#{name}", "é#{name}".b + odd] }, "many#{odd}" => ["é", nil, odd]}
+    produce({topic: "orders.dead", partition: 0, key: odd, payload: odd, headers:}, {topic: "orders.dead", partition: 0, payload: "b"})
+    [%w[list], %w[show orders.dead/0@0]].each do |command, *letters|
+      out, err, status = guildhall("dlq", command, *letters, *(%w[--topic orders.dead] if letters.empty?))
+      assert_equal [0, []], [status, err]
+      assert out.all?(/\A[\p{L}\p{M}\p{N}\p{P}\p{S} ]*\z/), out
+      assert_match(/éerror_class\\u\{1B\}\[2J\uFFFD\\u\{A\}/, out.join)
+      out, _, status = guildhall("dlq", command, *letters, "--json", *(%w[--topic orders.dead] if letters.empty?))
+      assert_equal [0, "éerror_class\e[2J\uFFFD\n\u202E"], [status, ::JSON.parse(out.first)["error_class"]]
+    end
+  end
+
   def test_a_replay_that_cannot_be_noted_says_what_was_sent
     3.times { |n| produce({topic: "orders.dead", partition: 0, payload: n.to_s}) }
     @faults.refuse(MockFaults::OFFSET_COMMIT, 30, after: 1)
