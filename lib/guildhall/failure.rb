@@ -96,7 +96,7 @@ module Guildhall
         case error
         when NoMethodError then nil
         when NameError then "pool.warm_up(task) loads in the main Ractor what a task names" if constant?(error)
-        when Ractor::IsolationError then advice_on_constant(Printable.utf8(error.message).scrub[CONSTANT, 1])
+        when Ractor::IsolationError then advice_on_constant(Printable.valid(error.message)[CONSTANT, 1])
         when RuntimeError then UNSHAREABLE_METHOD if error.message.b.include?("defined with an un-shareable Proc") # in any encoding
         end
       end
@@ -178,7 +178,7 @@ module Guildhall
 
     # @return [String] the line that raised: "file:line"
     def place
-      Printable.utf8(backtrace.first.to_s).scrub[FRAME] || "unknown place"
+      Printable.valid(backtrace.first.to_s)[FRAME] || "unknown place"
     end
 
     # @return [String] class and message in a line

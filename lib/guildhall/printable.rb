@@ -33,6 +33,9 @@ module Guildhall
       text.dup.force_encoding(Encoding::UTF_8)
     end
 
+    # @return [String] as {.utf8}, and valid: what JSON can write
+    def self.valid(text) = utf8(text).scrub
+
     # @param limit [Integer] bytes
     # @return [String, nil] printable ASCII; other bytes as `\xE2`
     def self.bytes(text, limit)
@@ -46,7 +49,7 @@ module Guildhall
     def self.words(text, limit)
       return text if text.nil? || (text.size <= limit && text.encoding == Encoding::UTF_8 && text.valid_encoding? && SAFE.match?(text))
 
-      shown = utf8(text[0, limit]).scrub.gsub(UNSAFE) { |character| format("\\u{%X}", character.ord) }
+      shown = valid(text[0, limit]).gsub(UNSAFE) { |character| format("\\u{%X}", character.ord) }
       text.size > limit || shown.size > limit ? "#{shown[0, limit]}…" : shown
     end
   end

@@ -116,7 +116,7 @@ module Guildhall
       private
 
       def text(error) = cut(error.message.to_s)
-      def cut(text) = Printable.utf8(text.byteslice(0, MAX_BYTES)).scrub
+      def cut(text) = Printable.valid(text.byteslice(0, MAX_BYTES))
       def long?(error) = error.message.to_s.bytesize > MAX_BYTES
 
       def excerpt(error)

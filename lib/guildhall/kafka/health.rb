@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "guildhall/clock"
+require "guildhall/printable"
 
 module Guildhall
   module Kafka
@@ -49,7 +50,8 @@ module Guildhall
 
       private
 
-      def problem(code, text) = Problem.new(code:, text:)
+      # Registries and failures may say anything.
+      def problem(code, text) = Problem.new(code:, text: Printable.valid(text))
 
       def listeners = @application.listeners.reject(&:leaving?)
 

@@ -86,7 +86,7 @@ module Guildhall
       def checked(name)
         raise Guildhall::ArgumentError, "name must be a String, not #{name.inspect}" unless name.is_a?(String)
 
-        name = Printable.utf8(name).scrub
+        name = Printable.valid(name)
         raise Guildhall::ArgumentError, "name must not contain a null byte: #{name.inspect}" if name.include?("\0")
 
         name.freeze

@@ -130,6 +130,12 @@ class HealthTest < GuildhallTest
     assert_equal "failed: fenced", @health.live.to_s
   end
 
+  # The report of a process, and its heartbeat to the parent of a swarm, are JSON.
+  def test_reasons_are_valid_text_whatever_an_error_says
+    @application.failure = RuntimeError.new("fenc\xE9d".b)
+    assert_equal "failed: fenc\uFFFDd", Guildhall::JSON.decode(Guildhall::JSON.encode([@health.live.to_s])).first
+  end
+
   def test_over_http
     prometheus = Guildhall::Kafka::Metrics::Prometheus.new(Prometheus::Client::Registry.new)
     with_server([prometheus]) do |port|

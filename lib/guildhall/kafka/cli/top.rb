@@ -161,7 +161,7 @@ module Guildhall
           response = Net::HTTP.start(url.hostname, url.port, use_ssl: url.scheme == "https", open_timeout: 2, read_timeout: 5) do |http|
             http.get(url.request_uri, "Authorization" => "Bearer #{token}")
           end
-          report = ::JSON.parse(Printable.utf8(response.body).scrub) if response.is_a?(Net::HTTPOK)
+          report = ::JSON.parse(Printable.valid(response.body)) if response.is_a?(Net::HTTPOK)
           problem = report?(report) ? nil : refused(response)
           Answer.new(url:, report: (report unless problem), problem:)
         rescue StandardError => error

@@ -110,7 +110,7 @@ module Guildhall
           Rdkafka::Bindings.rd_kafka_conf_destroy(config) if config
         end
 
-        def self.text(error) = Printable.utf8(error.read_string).scrub.strip
+        def self.text(error) = Printable.valid(error.read_string).strip
         private_class_method :unusable, :shown, :problem_with, :text
       end
 

@@ -93,7 +93,7 @@ module Guildhall
         private
 
         # Whoever has written it: as text.
-        def source_header(name) = DeadLetterHeaders.text(headers["source_#{name}"])&.then { |text| Printable.utf8(text).scrub }
+        def source_header(name) = DeadLetterHeaders.text(headers["source_#{name}"])&.then { |text| Printable.valid(text) }
       end
     end
   end

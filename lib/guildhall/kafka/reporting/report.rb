@@ -2,6 +2,7 @@
 
 require "socket"
 require "guildhall/clock"
+require "guildhall/printable"
 require "guildhall/version"
 require_relative "../health"
 require_relative "process_memory"
@@ -37,11 +38,11 @@ module Guildhall
         def process
           health = Health.new(@application)
           config = @application.config
-          {"v" => VERSION, "kind" => "state", "app" => config.client_id, "process" => name, "at" => Time.now.to_f.round(3),
-           "state" => state, "release" => Report.release(config), "guildhall" => Guildhall::VERSION, "ruby" => RUBY_VERSION,
+          {"v" => VERSION, "kind" => "state", "app" => text(config.client_id), "process" => name, "at" => Time.now.to_f.round(3),
+           "state" => state, "release" => text(Report.release(config)), "guildhall" => Guildhall::VERSION, "ruby" => RUBY_VERSION,
            "started" => started, "host" => Socket.gethostname, "pid" => Process.pid, "max_consume_time" => config.max_consume_time,
            "number" => @application.process_number, "live" => problems(health.live), "ready" => problems(health.ready),
-           "failure" => @application.failure&.message, "rss" => ProcessMemory.resident, "rss_limit" => ProcessMemory.limit,
+           "failure" => text(@application.failure&.message), "rss" => ProcessMemory.resident, "rss_limit" => ProcessMemory.limit,
            "cpu" => Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID).round(3), "gc" => (GC.total_time / 1e9).round(3),
            "threads" => Thread.list.size}
         end
@@ -59,6 +60,9 @@ module Guildhall
         end
 
         def problems(answer) = answer.problems.map { |problem| {"code" => problem.code.name, "text" => problem.to_s} }
+
+        # Settings and the environment may be in any encoding.
+        def text(string) = string && Printable.valid(string)
 
         def work
           flight = @application.backpressure
@@ -89,7 +93,7 @@ module Guildhall
         def groups
           @application.members.group_by(&:group).map do |group, members|
             listeners = members.flat_map(&:listeners)
-            {"group" => group, "assigned" => members.all?(&:assigned?), "members" => listeners.map { |one| member(one) }}
+            {"group" => text(group), "assigned" => members.all?(&:assigned?), "members" => listeners.map { |one| member(one) }}
           end
         end
 
@@ -115,7 +119,7 @@ module Guildhall
 
         def topic(group, name, route, decodings, partitions)
           decoding = decodings[route] || partitions.first&.decoding
-          {"topic" => name, "group" => group, "consumer" => route.consumer.to_s,
+          {"topic" => name, "group" => text(group), "consumer" => route.consumer.to_s,
            "dead_letter_topic" => route.dead_letter_queue&.topic || nil, "max_retries" => route.dead_letter_queue&.max_retries,
            "decoded_by" => decoding&.place&.name,
            "not_on_workers" => decoding&.reason,

@@ -36,7 +36,7 @@ module Guildhall
         private
 
         def names(given)
-          Settings::Rules.list(given).map { |name| Printable.utf8(name.to_s).scrub } unless given.nil?
+          Settings::Rules.list(given).map { |name| Printable.valid(name.to_s) } unless given.nil?
         end
 
         def check(routes)

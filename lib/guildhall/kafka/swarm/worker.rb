@@ -51,7 +51,7 @@ module Guildhall
         class ParentLink
           HEARTBEAT_SECONDS = 1
           # live and ready, where that cannot be found out: the parent kills a process that says nothing.
-          UNKNOWN = [[], ["its health cannot be found out"]].freeze
+          UNKNOWN = JSON.encode([[], ["its health cannot be found out"]]).freeze
           private_constant :HEARTBEAT_SECONDS, :UNKNOWN
 
           # @yieldparam error [Exception] that kept it from finding out how the process is
@@ -73,13 +73,15 @@ module Guildhall
 
           def beat
             loop do
-              report = ErrorBoundary.run(@on_error) { [@health.live, @health.ready].map { |answer| answer.problems.map(&:to_s) } }
-              @socket.write("#{JSON.encode(report || UNKNOWN)}\n")
+              report = ErrorBoundary.run(@on_error) { report(@health.live, @health.ready) }
+              @socket.write("#{report || UNKNOWN}\n")
               sleep(HEARTBEAT_SECONDS)
             end
           rescue SystemCallError, IOError
             nil # the other thread notices that the parent is gone
           end
+
+          def report(*answers) = JSON.encode(answers.map { |answer| answer.problems.map(&:to_s) })
 
           def obey
             while (order = @socket.gets(chomp: true))

@@ -67,6 +67,19 @@ class KafkaReportTest < GuildhallTest
     ENV["RELEASE"] = before
   end
 
+  # Where LANG names no encoding, the environment's is none either.
+  def test_names_in_any_encoding
+    some = application
+    some.config.release = "größe".b
+    some.config.client_id = "größe".b
+    some.config.group_id = "größe".b
+    some.start
+    report = Guildhall::JSON.decode(Guildhall::JSON.encode(some.report))
+    assert_equal ["größe"], [*report.values_at("release", "app"), report["groups"][0]["group"], report["topics"][0]["group"]].uniq
+  ensure
+    some.stop(timeout: 1)
+  end
+
   def test_memory
     assert_operator Guildhall::Kafka::Reporting::ProcessMemory.resident, :>, 10_000_000
     assert_nil Guildhall::Kafka::Reporting::ProcessMemory.resident(2**22 + 1)

@@ -44,6 +44,12 @@ class KafkaSwarmWorkerTest < GuildhallTest
     eventually(LIMIT) { Guildhall::JSON.decode(@parent.gets) == [["t/0 is stalled"], []] }
   end
 
+  def test_it_says_something_as_well_where_its_health_is_no_text
+    @health.ready = Answer.new(problems: ["\xFF"])
+    assert_equal Guildhall::JSON::EncodeError, @errors.pop(timeout: LIMIT)
+    eventually(LIMIT) { @parent.gets.include?("its health cannot be found out") }
+  end
+
   def test_it_does_what_the_parent_asks
     @parent.write("stop\nend now\n")
     assert_equal %i[stop now], Array.new(2) { @orders.pop(timeout: LIMIT) }
