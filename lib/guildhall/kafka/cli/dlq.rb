@@ -286,7 +286,9 @@ module Guildhall
                                    "#{time(letter.first_failed_at) || "?"}"],
                     ["error", [letter.error_class, letter.error_message].compact.join(": ")], ["at", letter.error_place],
                     ["key", letter.key && Printable.words(Printable.utf8(letter.key.b), 200)],
-                    *letter.original_headers.map { |name, value| ["header #{Printable.utf8(name)}", [*value].map { |one| one.to_s.b }.join(", ")] },
+                    *letter.original_headers.map do |name, value|
+                      ["header #{Printable.utf8(name)}", [*value].map { |one| one.to_s.b }.join(", ")]
+                    end,
                     ["payload", letter.payload ? "#{letter.payload.bytesize} bytes" : "none: a tombstone"]]
             [letter.to_s, *TextTable.lines(rows.map { |name, value| ["  #{name}", value] }), *payload(letter.payload)]
           end

@@ -103,7 +103,9 @@ module Guildhall
           return rested == :user ? :paused : rested if rested
           return :sending if SENDING.any? { |reason| inbox.rests.key?(reason) }
 
-          inbox.busy_since ? :working : :waiting
+          return :working if inbox.working
+
+          inbox.busy_since ? :queued : :waiting
         end
 
         def self.rests(rests, now)

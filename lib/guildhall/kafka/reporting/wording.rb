@@ -12,7 +12,8 @@ module Guildhall
         STATES = {
           "left" => "given up", "leaving" => "being given up", "denied" => "not allowed", "stalled" => "stalled", "blocked" => "blocked",
           "seeking" => "seeking", "backoff" => "backing off", "keys" => "keys full", "paused" => "paused", "filter" => "postponed",
-          "quiet" => "quiet", "sending" => "sending", "working" => "working", "waiting" => "waiting"
+          "quiet" => "quiet", "sending" => "sending", "working" => "working", "queued" => "queued",
+          "waiting" => "waiting"
         }.freeze
         KINDS = {
           "outage" => "an outage: repeated for as long as it lasts, nothing is dead-lettered",
@@ -118,7 +119,10 @@ module Guildhall
 
           def busy(row)
             seconds = row["without_progress"]
-            "at work for #{duration(seconds)} without progress" if seconds && seconds >= 10
+            return unless seconds && seconds >= 10
+            return "waits for a runner for #{duration(seconds)}: all are busy" if row["state"] == "queued"
+
+            "at work for #{duration(seconds)} without progress"
           end
         end
       end

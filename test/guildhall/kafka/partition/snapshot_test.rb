@@ -87,6 +87,17 @@ class KafkaSnapshotTest < GuildhallTest
     assert_match(/13 keys parked with 13 messages: k0 at offset 0, attempt 2 in [\dms]+ ?s?, KeyError: .*; and 10 more\z/, kafka.partition.snapshot.to_s)
   end
 
+  # Nothing moves while all runners are busy with other partitions.
+  def test_what_waits_for_a_runner_is_not_at_work
+    states = []
+    kafka = nil
+    kafka = KafkaPartition.new(Class.new(Guildhall::Kafka::Consumer) { define_method(:consume) { states << kafka.partition.snapshot.state } })
+    kafka.deliver(0...2)
+    assert_equal :queued, kafka.partition.snapshot.state
+    kafka.work_now
+    assert_equal [[:working], :waiting], [states, kafka.partition.snapshot.state]
+  end
+
   def test_ranges_that_are_done
     consumer = Class.new(Guildhall::Kafka::Consumer) { def consume = messages.each { |message| raise("no") if message.offset == 1 } }
     kafka = KafkaPartition.new(consumer, pause_timeout: 60, pause_max_timeout: 60) { ordering :key }

@@ -24,6 +24,11 @@ class KafkaAttentionTest < GuildhallTest
     assert_empty items({**ROW, "lag" => 5, "age" => 3.0, "state" => "working"})
   end
 
+  def test_a_message_that_waits_for_a_runner
+    assert_equal "queued, waits for a runner for 1m10s: all are busy", text({**ROW, "lag" => 5, "state" => "queued", "without_progress" => 70.0})
+    assert_equal "working, at work for 1m10s without progress", text({**ROW, "lag" => 5, "state" => "working", "without_progress" => 70.0})
+  end
+
   def test_a_message_that_fails
     assert_equal [[:warn, "orders/3",
                    "backing off, the next attempt comes in 12 s, at offset 4711, KeyError: key not found at app/orders.rb:7 (counts as an " \
