@@ -32,7 +32,7 @@ module Guildhall
         def self.severity(row)
           age = Wording.age(row).to_f
           return :note if NOTED.include?(row["state"])
-          return :bad if BAD.include?(row["state"]) || age > VERY_OLD_SECONDS
+          return :bad if BAD.include?(row["state"]) || (age > VERY_OLD_SECONDS && row["state"] != "filter") # which delays them on purpose
           return :warn if %w[backoff keys].include?(row["state"]) || age > OLD_SECONDS || row["without_progress"].to_f > SLOW_SECONDS
 
           :note if row.dig("parked", "keys").to_i.positive? || row["isolating"]

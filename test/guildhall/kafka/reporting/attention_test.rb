@@ -54,6 +54,12 @@ class KafkaAttentionTest < GuildhallTest
        {**ROW, "age" => 900.0}].map { |row| Attention.severity(row) }
   end
 
+  # In a topic whose messages are delayed for ten minutes they are always old.
+  def test_what_a_filter_postpones_needs_nobody_now
+    row = {**ROW, "lag" => 5, "age" => 400.0, "state" => "filter", "rests" => {"filter" => {"since" => 1.0, "left" => 200.0}}}
+    assert_equal [[:warn, "orders/3", "postponed, a filter postpones the next message for 3m20s more, the oldest message is 6m40s old"]], items(row)
+  end
+
   def test_the_worst_comes_first
     stalled = {**ROW, "state" => "stalled", "stalled" => {"position" => 9, "since" => 240.0, "tried" => %w[seek rejoin]}}
     found = items(BACKOFF, {**stalled, "partition" => 4}, live: [{"code" => "stalled", "text" => "orders/4 is stalled"}],
