@@ -36,10 +36,10 @@ module Guildhall
 
         # @yieldparam table [LiveTable] when the block ends, however it does, the terminal is as it was, with the last lines on it
         def self.open(out)
-          out.write(HIDE, CUT)
+          out.write(HIDE)
           yield new(out)
         ensure
-          out.write("\r\e[K#{WRAP}#{SHOW}") # Ctrl-C was printed there
+          out.write("\r\e[K#{SHOW}") # Ctrl-C was printed there
           out.flush
         end
 
@@ -79,7 +79,7 @@ module Guildhall
           @size = size
           fitting = fit(lines)
           @drawn = fitting.size
-          @out.write("#{moved}#{BELOW}#{fitting.map { |line| "#{line}\n" }.join}")
+          @out.write("#{CUT}#{moved}#{BELOW}#{fitting.map { |line| "#{line}\n" }.join}#{WRAP}")
           @out.flush
         end
 

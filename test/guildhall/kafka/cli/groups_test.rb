@@ -208,7 +208,7 @@ class KafkaGroupsCommandsTest < GuildhallTest
       eventually(60) { screen.text.include?("9 messages in 2 of 2 partitions") }
       screen.write("\x03")
       assert_equal 1, screen.ended, "as --max says"
-      assert_includes screen.text, "\r\e[K\e[?7h\e[?25h"
+      assert_includes screen.text, "\r\e[K\e[?25h"
       assert_match(%r{guildhall: group shop, orders/0 is behind by 8 messages}, screen.text)
     end
   end

@@ -17,18 +17,18 @@ class KafkaLiveTableTest < GuildhallTest
     terminal.winsize = [5, 20]
     Guildhall::Kafka::CLI::LiveTable.open(terminal) do |table|
       table.draw(%w[a b])
-      assert_equal "\e[?25l\e[?7l\e[Ja\nb\n", terminal.written
+      assert_equal "\e[?25l\e[?7l\e[Ja\nb\n\e[?7h", terminal.written
       table.draw(%w[c])
-      assert_equal "\e[2A\r\e[Jc\n", terminal.written
+      assert_equal "\e[?7l\e[2A\r\e[Jc\n\e[?7h", terminal.written
       table.draw(["x" * 30, "1", "2", "3", "4", "5"])
-      assert_equal "\e[1A\r\e[J#{"x" * 19}…\n1\n2\n… 3 more\n", terminal.written
+      assert_equal "\e[?7l\e[1A\r\e[J#{"x" * 19}…\n1\n2\n… 3 more\n\e[?7h", terminal.written
       refute_predicate table, :resized?
       terminal.winsize = [24, 80]
       assert_predicate table, :resized?
       table.draw(%w[a])
-      assert_equal "\e[2J\e[H\e[Ja\n", terminal.written
+      assert_equal "\e[?7l\e[2J\e[H\e[Ja\n\e[?7h", terminal.written
     end
-    assert_equal "\r\e[K\e[?7h\e[?25h", terminal.written
+    assert_equal "\r\e[K\e[?25h", terminal.written
   end
 
   def test_a_terminal_without_room_for_the_columns_that_stay
@@ -47,6 +47,6 @@ class KafkaLiveTableTest < GuildhallTest
     terminal = Terminal.new
     terminal.winsize = [5, 20]
     assert_raises(Interrupt) { Guildhall::Kafka::CLI::LiveTable.open(terminal) { raise Interrupt } }
-    assert_equal "\e[?25l\e[?7l\r\e[K\e[?7h\e[?25h", terminal.written
+    assert_equal "\e[?25l\r\e[K\e[?25h", terminal.written
   end
 end
