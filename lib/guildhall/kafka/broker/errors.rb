@@ -143,6 +143,8 @@ module Guildhall
           },
           create: {topic_authorization_failed: "grant CREATE on topic %s, or on the cluster",
                    cluster_authorization_failed: "grant CREATE on topic %s, or on the cluster"},
+          # By who is no member of the group.
+          commit: {unknown_member_id: "group %s has members: end them, for it keeps the marks of dead letters alone"},
           transact: {transactional_id_authorization_failed: "grant WRITE and DESCRIBE on transactional id %s"}
         }.freeze
         private_constant :KINDS, :COMMIT_SETTLED, :OUTAGES, :ADVICE_TO

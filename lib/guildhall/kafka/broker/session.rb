@@ -162,8 +162,9 @@ module Guildhall
         def commit(topic, partition, offset, metadata = nil)
           @client.commit_at(topic, partition, offset, metadata, timeout: @timeout)
         rescue Rdkafka::RdkafkaError => error
-          raise KafkaError.of(error.rdkafka_response, "offset #{offset} of #{topic}/#{partition} could not be committed for group " \
-                                                      "#{@settings[:"group.id"]}")
+          group = @settings[:"group.id"]
+          raise KafkaError.of(error.rdkafka_response, "offset #{offset} of #{topic}/#{partition} could not be committed for group #{group}",
+            commit: group)
         end
 
         # The records of a range, in order: one bounded search. The block may be left early.

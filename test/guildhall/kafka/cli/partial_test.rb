@@ -201,6 +201,14 @@ class KafkaPartialCommandsTest < GuildhallTest
     [%w[replay orders.dead/1@0], %w[discard orders.dead/1@0]].each { |arguments| assert_equal [[], 1], guildhall("dlq", *arguments).values_at(0, 2) }
   end
 
+  def test_a_group_that_keeps_marks_must_have_no_members
+    produce({topic: "orders.dead", partition: 0, payload: "a"})
+    @faults.refuse(MockFaults::OFFSET_COMMIT, 25)
+    _, err, status = guildhall("dlq", "discard", "orders.dead/0@0")
+    assert_equal [1, "guildhall: UNKNOWN_MEMBER_ID: offset 1 of orders.dead/0 could not be committed for group g.replay; group g.replay has " \
+                     "members: end them, for it keeps the marks of dead letters alone"], [status, err.last]
+  end
+
   # Asking for the right changes nothing.
   def test_what_was_replayed_stays_noted_where_a_replay_is_refused
     2.times { |n| produce({topic: "orders.dead", partition: 0, payload: n.to_s}) }
