@@ -29,9 +29,9 @@ module Guildhall
         Rest = Struct.new(:since, :until, :alarm)
         private_constant :Rest
 
-        # What {Snapshot} has of it, of one moment: state and leaving as here; rests: since and until when, by reason; working and
-        # busy_since as here; messages: how many are in memory.
-        View = Data.define(:state, :leaving, :rests, :working, :busy_since, :messages)
+        # What {Snapshot} has of it, of one moment: state, working and busy_since as here; rests: since and until when, by reason;
+        # messages: how many are in memory.
+        View = Data.define(:state, :rests, :working, :busy_since, :messages)
 
         # @return [Symbol, nil] :revoked or :shutdown, the first that was said; nil: it is not given up
         attr_reader :leaving
@@ -187,7 +187,7 @@ module Guildhall
         # @return [View]
         def view
           @lock.synchronize do
-            View.new(state: @state, leaving: @leaving, working: working?, busy_since:, messages: @batches.messages,
+            View.new(state: @state, working: working?, busy_since:, messages: @batches.messages,
               rests: @rests.transform_values { |rest| [rest.since, rest.until].freeze }.freeze)
           end
         end

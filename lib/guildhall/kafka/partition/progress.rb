@@ -47,14 +47,11 @@ module Guildhall
         def commit_position = @lock.synchronize { @marked.position }
 
         # What {Snapshot} has of it, of one moment: position: {#next}; committed: {#commit_position}; ranges: what is done behind that.
-        View = Data.define(:position, :committed, :ranges, :read_to, :progressed_at)
+        View = Data.define(:position, :committed, :ranges)
 
         # @return [View]
         def view
-          @lock.synchronize do
-            View.new(position: @done.position, committed: @marked.position, ranges: @marked.beyond.dup.freeze, read_to: @read_to,
-              progressed_at: @progressed_at)
-          end
+          @lock.synchronize { View.new(position: @done.position, committed: @marked.position, ranges: @marked.beyond.dup.freeze) }
         end
 
         # What the group has committed behind its offset is not done again. Blocks for the broker's answer; before the first batch.

@@ -41,6 +41,8 @@ module Guildhall
       #   @return [Integer] messages that were read and wait, or are in work, without those of parked keys
       # @!attribute [r] without_progress
       #   @return [Float, nil] since its work has marked nothing and returned from nothing; nil: it has no work
+      # @!attribute [r] collapsed
+      #   @return [Boolean] whether its virtual partitions are consumed as one, because a message has failed
       # @!attribute [r] assigned, member
       #   @return [Float, Integer] since when it is assigned to which member of the process, from 1
       # @!attribute [r] decoded_by, not_on_workers
@@ -81,12 +83,11 @@ module Guildhall
           stalled = stall && Stalled.new(position: stall.position, since: now - stall.since, tried: stall.tried)
           transaction = transactions && Transaction.new(transactions[0] && (now - transactions[0]), *transactions.drop(1))
           denied = partition.denied&.then { |error| error.message.dup }
-          without_progress = inbox.busy_since && (now - [inbox.busy_since, progress.progressed_at].max)
           snapshot = new(group: partition.topic.group, topic: partition.name, partition: partition.number,
             state: state_of(inbox, blocked, denied, stall), rests: rests(inbox.rests, now), attempt: attempts.number,
             error: failed(attempts, now), isolating: attempts.isolating, blocked:, denied:, stalled:, parked: parked(keys, now),
             transaction:, position: progress.position, committed: progress.committed, ranges: progress.ranges,
-            end_offset:, lag:, age:, in_memory: inbox.messages, without_progress:,
+            end_offset:, lag:, age:, in_memory: inbox.messages, without_progress: partition.seconds_without_progress,
             collapsed: partition.collapsed?, assigned: now - assigned_at, member:,
             decoded_by: partition.decoding.place, not_on_workers: partition.decoding.reason.dup)
           Ractor.make_shareable(snapshot)
