@@ -198,6 +198,10 @@ module Guildhall
           end
 
           def perform
+            if @options[:open] && !application?
+              raise Guildhall::ArgumentError, "--open needs the application (-r ./app.rb), whose group GROUP_ID.replay has the marks #{see_help}"
+            end
+
             each_topic do |dead_letters|
               ranges = chosen_ranges(dead_letters)
               @marks = marks(dead_letters, ranges)

@@ -70,6 +70,14 @@ class KafkaGroupsCommandsTest < GuildhallTest
     assert_equal [["shop: there is nothing to change"], 0], [err, status]
   end
 
+  # Without it all would seem to be open.
+  def test_which_dead_letters_are_open_the_application_says
+    out, err, status = guildhall("dlq", "list", "--topic", "orders", "--open")
+    assert_equal [[], 2], [out, status]
+    assert_match(/--open needs the application/, err.first)
+    assert_equal 0, guildhall("dlq", "list", "--topic", "orders").last
+  end
+
   def test_wrong_usage
     {%w[offsets reset shop] => /say where with --to/, %w[offsets reset --to 1] => /of which group\?/, %w[offsets show shop extra] => /unexpected argument: extra/,
      %w[offsets reset shop --to soon] => /--to takes earliest, latest, an offset.*, not "soon"/, %w[offsets show shop -p x] => /--partition takes numbers, not x/,
