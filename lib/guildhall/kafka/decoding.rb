@@ -7,6 +7,7 @@ require "guildhall/clock"
 require "guildhall/failure"
 require "guildhall/pipeline"
 require "guildhall/pool"
+require_relative "logging"
 
 module Guildhall
   module Kafka
@@ -131,7 +132,7 @@ module Guildhall
       # @param error [Exception] why workers cannot run the task, and what to change
       def refuse(error)
         @refused = true
-        @reason = error.message.split(" nowhere: ", 2).last.gsub("#{Dir.pwd}/", "")
+        @reason = Logging::ApplicationFrame.shortened(error.message.split(" nowhere: ", 2).last)
       end
 
       def because = @reason && " (#{@reason})"

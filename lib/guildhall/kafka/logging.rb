@@ -76,7 +76,14 @@ module Guildhall
         end
 
         # @return [String, nil] as {.of}, seen from the process's folder: the same wherever a release was unpacked
-        def self.place(error) = of(error)&.delete_prefix("#{Dir.pwd}/")
+        def self.place(error) = of(error)&.then { |frame| shortened(frame) }
+
+        # @return [String] with paths as seen from the process's folder
+        def self.shortened(text)
+          text.gsub("#{Dir.pwd}/", "")
+        rescue SystemCallError # a deployment has deleted the folder of an earlier release, whose process still works
+          text
+        end
       end
 
       # Writes one application's log: its events, librdkafka's log, and the errors of subscribers.

@@ -199,7 +199,7 @@ module Guildhall
 
           def perform
             if @options[:open] && !application?
-              raise Guildhall::ArgumentError, "--open needs the application (-r ./app.rb), whose group GROUP_ID.replay has the marks #{see_help}"
+              raise Guildhall::ArgumentError, "--open needs the application (-r ./app.rb), whose GROUP_ID.replay has the marks #{see_help}"
             end
 
             each_topic do |dead_letters|

@@ -4,7 +4,7 @@ require "test_helper"
 require "guildhall/kafka"
 require "guildhall/kafka/testing"
 
-class KafkaDeadLettersTest < GuildhallTest
+class KafkaBrokerDeadLettersTest < GuildhallTest
   HEADERS = {"source_topic" => "orders", "source_partition" => "0", "source_offset" => "1", "source_error_class" => "E"}.freeze
 
   # @param number [Integer] of dead letters

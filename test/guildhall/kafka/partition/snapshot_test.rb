@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "json"
+require "tmpdir"
 require "test_helper"
 require "support/kafka_partition"
 
@@ -58,6 +59,19 @@ class KafkaSnapshotTest < GuildhallTest
     error = kafka.partition.snapshot.error
     assert_equal [["KeyError", false], :waiting, 5], [[error.error_class, error.now], kafka.partition.snapshot.state, kafka.partition.snapshot.position]
     refute_includes kafka.partition.inspect, "KeyError"
+  end
+
+  # Deployments keep some releases, and the process of an older one may still work.
+  def test_a_process_whose_folder_was_deleted_says_where_an_error_came_from_and_gives_its_message_up
+    kafka = KafkaPartition.new(Class.new(Fails) { const_set(:ERROR, KeyError) }) { dead_letter_queue topic: "dead", max_retries: 1 }
+    before = Dir.pwd
+    Dir.mktmpdir { |folder| Dir.chdir(folder) } # without a block: else Ruby would go back there
+    kafka.deliver(0...5)
+    assert kafka.work
+    assert_equal [[2], 5], [kafka.application.dead_letters.map { |letter| letter[:payload].to_i }, kafka.partition.snapshot.position]
+    assert_match(%r{\A/.*/test/guildhall/kafka/partition/snapshot_test\.rb:\d+:in }, kafka.partition.snapshot.error.place)
+  ensure
+    Dir.chdir(before)
   end
 
   def test_reasons_that_hold_together
