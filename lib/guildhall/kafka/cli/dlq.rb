@@ -15,7 +15,8 @@ module Guildhall
         # The base of all commands: options that select dead letters.
         class DeadLettersCommand < ClusterCommand
           LETTER = %r{\A(?<topic>.+)/(?<partition>\d+)@(?<offset>\d+)\z}
-          MARKS = {replayed: "replayed", discarded: "discarded", settled: "settled", nil => "-"}.freeze
+          MARKED = %i[replayed discarded settled].freeze
+          MARKS = {**MARKED.to_h { |mark| [mark, mark.name] }, nil => "-"}.freeze
           MARKS_NOTE = <<~TEXT
 
             A dead letter is marked once it was replayed or discarded, in the offsets of the group GROUP_ID.replay, which brokers keep for
@@ -318,6 +319,16 @@ module Guildhall
             super
             options.on("--dry-run", "only print how many")
           end
+
+          # @param except [Array<Symbol>] marks of those that do not count
+          # @return [Integer] how many of them are wanted
+          def count(dead_letters, ranges, except)
+            marks = dead_letters.marks(ranges.keys)
+            ranges.sum do |partition, range|
+              dead_letters.to_enum(:each, partition, range)
+                .count { |letter| wanted?(letter) && !except.include?(marks[partition].of(letter.offset)) }
+            end
+          end
         end
 
         # `guildhall dlq replay`: sends dead letters back to their topics.
@@ -360,7 +371,7 @@ module Guildhall
 
           def replay(dead_letters)
             ranges = ranges_to_replay(dead_letters)
-            return count(dead_letters, ranges) if @options[:"dry-run"]
+            return announce(dead_letters, ranges) if @options[:"dry-run"]
 
             replay = Broker::Replay.new(dead_letters, Kafka.config, to: @options[:to], except:, again:) { |letter| wanted?(letter) }
             progress = progress(dead_letters, ranges)
@@ -373,7 +384,7 @@ module Guildhall
 
           # @return [Array<Symbol>] the marks of what is left out
           def except
-            return %i[replayed discarded settled] if @options[:rest]
+            return MARKED if @options[:rest]
 
             @options[:all] ? %i[discarded] : []
           end
@@ -394,15 +405,8 @@ module Guildhall
             ranges.to_h { |partition, range| [partition, marks[partition].position.clamp(range.begin, range.end)...range.end] }
           end
 
-          def count(dead_letters, ranges)
-            marks = dead_letters.marks(ranges.keys)
-            found = ranges.sum do |partition, range|
-              wanted = 0
-              dead_letters.each(partition, range) do |letter|
-                wanted += 1 if wanted?(letter) && !except.include?(marks[partition].of(letter.offset))
-              end
-              wanted
-            end
+          def announce(dead_letters, ranges)
+            found = count(dead_letters, ranges, except)
             @out.puts("#{dead_letters.name}: #{found} dead letters would be replayed#{" to #{@options[:to]}" if @options[:to]}")
           end
 
@@ -462,15 +466,10 @@ module Guildhall
 
             each_topic do |dead_letters|
               ranges = chosen_ranges(dead_letters)
-              found = @options[:"dry-run"] ? count(dead_letters, ranges) : ranges.sum { |one| dead_letters.discard(*one) { wanted?(it) } }
+              found = if @options[:"dry-run"] then count(dead_letters, ranges, MARKED)
+                      else ranges.sum { |partition, range| dead_letters.discard(partition, range) { |letter| wanted?(letter) } }
+                      end
               @out.puts("#{dead_letters.name}: #{found} dead letters #{@options[:"dry-run"] ? "would be" : "were"} discarded")
-            end
-          end
-
-          def count(dead_letters, ranges)
-            marks = dead_letters.marks(ranges.keys)
-            ranges.sum do |partition, range|
-              dead_letters.to_enum(:each, partition, range).count { |letter| marks[partition].of(letter.offset).nil? && wanted?(letter) }
             end
           end
         end
