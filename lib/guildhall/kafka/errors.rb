@@ -255,10 +255,13 @@ module Guildhall
       end
     end
 
-    # An error after which librdkafka's client does nothing more, such as that another process has joined the group under the
-    # same `group.instance.id`. To rejoin would only expel the other one.
+    # An error after which librdkafka's client does nothing more. Where another client may fare better (a right that is missing, a group
+    # that is full, a broker's own failure), one follows it after a pause; else this is the end of the member.
     class FatalError < KafkaError
       MAX_TEXT_BYTES = 512
+      # Another client would get the same answer; or, with the `group.instance.id` that another process has taken, it would expel that one.
+      FINAL = %i[fenced_instance_id group_id_not_found invalid_request unsupported_assignor unsupported_feature unsupported_version].freeze
+      private_constant :FINAL
 
       def self.of(client, group)
         text = FFI::MemoryPointer.new(:char, MAX_TEXT_BYTES)
@@ -271,6 +274,9 @@ module Guildhall
         name = Broker::Errors.name_of(code)
         new(code, name, Broker::Errors.explain(name, text, join: group))
       end
+
+      # Whether no other client of the same settings would do better.
+      def final? = FINAL.include?(Broker::Errors.symbol(code))
     end
   end
 end

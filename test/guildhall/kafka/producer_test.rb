@@ -5,6 +5,7 @@ require "guildhall/kafka"
 require "guildhall/kafka/testing"
 require "guildhall/json"
 require "guildhall/msgpack"
+require "support/client_failure"
 
 # In a process each, as they are in production: what is left when a process ends counts.
 class KafkaProducerTest < GuildhallTest
@@ -324,15 +325,7 @@ class KafkaProducerAloneTest < GuildhallTest
   end
 
   # Does nothing more.
-  def break_client(code = 45)
-    functions = Module.new do
-      extend FFI::Library
-
-      ffi_lib(*Rdkafka::Bindings.ffi_libraries.map(&:name))
-      attach_function :rd_kafka_test_fatal_error, %i[pointer int string], :int
-    end
-    @producer.instance_variable_get(:@client).with_handle { |handle| functions.rd_kafka_test_fatal_error(handle, code, "of a test") }
-  end
+  def break_client(code = 45) = ClientFailure.of(@producer.instance_variable_get(:@client), code)
 
   def test_all_of_many
     deliveries = @producer.produce_many_sync(Array.new(1_000) { |number| {topic: "t", payload: number.to_s} })

@@ -3,7 +3,8 @@
 # broker: real
 #
 # Proves what is seen of rights that are missing: the error names the topic or the group; a partition that may not be read does not make its
-# group rebalance, its lag is not known, and it is read once the right was granted.
+# group rebalance, its lag is not known, and it is read once the right was granted. A member that loses the right on its group joins
+# again once it has it back.
 # It starts a broker of its own, where Kafka's libraries lie beside the script that KAFKA_BROKER_CONTROL names.
 require_relative "../support/scenario"
 require_relative "../../support/secured_broker"
@@ -47,6 +48,13 @@ Scenario.run do
     acl.call(:create, of_topic, name, read)
     eventually_complete
     eventually("lag is known") { (drain(seen).reverse.find { |event| event.name == "lag.measured" }&.payload || {})[:partitions]&.any? }
+    drain(errors)
+    acl.call(:delete, of_group, group, read)
+    eventually("the right on the group was taken away") { named.call(/GROUP_AUTHORIZATION_FAILED.*grant READ on group #{group}/, group:) }
+    produce_to(name, 1, 10)
+    acl.call(:create, of_group, group, read)
+    eventually_complete
+    equal(nil, Guildhall::Kafka.application.failure, "failure")
     drain(errors)
     stop
   end

@@ -59,7 +59,7 @@ module Guildhall
           @answers = Reachability::Answers.new(settings, runtime.reachability)
           @polled_at = Clock.now
           @counts = Counts.new(0, nil, 0, 0, 0)
-          @failed = @assigned = false
+          @failed = @over = @assigned = false
           @closed = true
         end
 
@@ -165,14 +165,16 @@ module Guildhall
         end
 
         def run
-          until leaving? || @failed
+          until leaving? || @over
             ErrorBoundary.run(->(error) { failed(error) }) { listen }
           end
         end
 
         def failed(error)
-          return fall_back(error) || @runtime.failed(error, group: @group) if @failed
-
+          if error.is_a?(FatalError)
+            return if fall_back(error)
+            return @runtime.failed(error, group: @group) if (@over = error.final?)
+          end
           @runtime.error(error, "listener", group: @group)
           return if leaving?
 
@@ -193,12 +195,11 @@ module Guildhall
           answer = @runtime.fall_back(@topics.first, error) or return false
 
           @runtime.publish("protocol.refused", group: @group, reason: error.code_name) if answer == :first
-          @failed = false
           true
         end
 
         def listen
-          @closed = @assigned = false
+          @closed = @assigned = @failed = false
           @polled_at = Clock.now
           @answers.restart
           @client = Client.new(Reachability::Answers.settings(settings), self)

@@ -3,6 +3,7 @@
 require "test_helper"
 require "guildhall/kafka"
 require "guildhall/kafka/testing"
+require "support/client_failure"
 
 # A listener's thread outlives whatever happens in it; on the embedded broker.
 class KafkaListenerTest < GuildhallTest
@@ -90,6 +91,36 @@ class KafkaListenerTest < GuildhallTest
     produce
     assert_equal 1, @seen.pop(timeout: LIMIT)
     refute_same before, listener.client
+  end
+
+  GROUP_AUTHORIZATION_FAILED = 30
+  FENCED_INSTANCE_ID = 82
+
+  # Of members with the classic protocol, librdkafka sees fatal errors of static ones only.
+  def start_static
+    @application.config.kafka[:"group.instance.id"] = "a"
+    start
+    listener
+  end
+
+  # With the consumer protocol librdkafka takes a right that is missing for a moment, a full group, a broker's own failure for fatal.
+  def test_a_fatal_error_that_may_pass_is_followed_by_another_client
+    before = start_static.client
+    ClientFailure.of(before, GROUP_AUTHORIZATION_FAILED)
+    type, error = @errors.pop(timeout: LIMIT)
+    assert_equal ["listener", "GROUP_AUTHORIZATION_FAILED"], [type, error.code_name]
+    assert_includes error.message, "grant READ on group guildhall"
+    produce
+    assert_equal 1, [@seen.pop(timeout: LIMIT), @seen.pop(timeout: 1)].compact.last # the first one again: it was not committed
+    assert_nil @application.failure
+    refute_same before, listener.client
+  end
+
+  def test_a_fatal_error_that_another_client_would_have_too_ends_the_member
+    ClientFailure.of(start_static.client, FENCED_INSTANCE_ID)
+    assert_equal "fatal", @errors.pop(timeout: LIMIT).first
+    assert_equal "FENCED_INSTANCE_ID", @application.failure.code_name
+    assert_nil listener.client
   end
 
   # And not when the next commit begins; if there is nothing to commit, no event is published.
