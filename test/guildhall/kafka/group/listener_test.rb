@@ -108,7 +108,7 @@ class KafkaListenerTest < GuildhallTest
     before = start_static.client
     ClientFailure.of(before, GROUP_AUTHORIZATION_FAILED)
     type, error = @errors.pop(timeout: LIMIT)
-    assert_equal ["listener", "GROUP_AUTHORIZATION_FAILED"], [type, error.code_name]
+    assert_equal %w[listener GROUP_AUTHORIZATION_FAILED], [type, error.code_name]
     assert_includes error.message, "grant READ on group guildhall"
     produce
     assert_equal 1, [@seen.pop(timeout: LIMIT), @seen.pop(timeout: 1)].compact.last # the first one again: it was not committed
