@@ -227,7 +227,7 @@ module Guildhall
           end
           begin_at = left.map { |partition, offset| "#{name}/#{partition} begins at offset #{offset} now" }
           KafkaError.of(refused.first.err, ["messages were not deleted in partition#{"s" if refused.size > 1} #{reasons.join(", ")} of " \
-                                            "topic #{name}", *begin_at].join("; "))
+                                            "topic #{name}", *begin_at].join("; "), trim: name)
         end
 
         def some(names) = "#{names.first(3).join(", ")}#{" …" if names.size > 3}"

@@ -145,7 +145,8 @@ module Guildhall
                    cluster_authorization_failed: "grant CREATE on topic %s, or on the cluster"},
           # By who is no member of the group.
           commit: {unknown_member_id: "group %s has members: end them, for it keeps the marks of dead letters alone"},
-          transact: {transactional_id_authorization_failed: "grant WRITE and DESCRIBE on transactional id %s"}
+          transact: {transactional_id_authorization_failed: "grant WRITE and DESCRIBE on transactional id %s"},
+          trim: {policy_violation: "cleanup.policy of topic %s has no \"delete\": set compact,delete, or send a tombstone for each key"}
         }.freeze
         private_constant :KINDS, :COMMIT_SETTLED, :OUTAGES, :ADVICE_TO
 

@@ -102,6 +102,13 @@ module Guildhall
 
         def wait_seconds = @timeout
 
+        # A transaction without some of its messages cannot be committed.
+        # @raise [Guildhall::ArgumentError]
+        def purge
+          raise Guildhall::ArgumentError, "purge would leave a transaction without some of its messages: raise an error in its block, " \
+                                          "which aborts it and drops all of them"
+        end
+
         # Drops what is not delivered, and what is kept. Blocks while librdkafka ends.
         def close(deadline = Clock.now)
           @lock.synchronize { kept.clear }

@@ -34,4 +34,9 @@ class AdminTopicsTest < GuildhallTest
     assert_equal "OFFSET_OUT_OF_RANGE: messages were not deleted in partitions 0, 2 (Broker: Offset out of range), 3 (Broker: Not leader for partition) of topic t; " \
                  "t/1 begins at offset 7 now", error.message
   end
+
+  def test_a_trim_of_a_topic_that_is_only_compacted_says_what_keeps_its_messages
+    error = assert_raises(Guildhall::Kafka::KafkaError) { topics([0, -1, 44]).trim("t", before: 7) }
+    assert_match(/partition 0 .* of topic t; cleanup.policy of topic t has no "delete": set compact,delete/, error.message)
+  end
 end

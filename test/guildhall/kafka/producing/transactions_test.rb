@@ -96,6 +96,18 @@ class KafkaProducingTransactionsTest < GuildhallTest
     assert_equal ["1"], read("b")
   end
 
+  def test_messages_of_an_open_one_are_not_purged
+    error = assert_raises(Guildhall::ArgumentError) do
+      producer.transaction do |one|
+        one.produce_async(topic: "a", payload: "x")
+        one.purge
+      end
+    end
+    assert_match(/raise an error in its block/, error.message)
+    producer.transaction { |one| one.produce_async(topic: "a", payload: "y") }
+    assert_equal "y", read("a").last
+  end
+
   def test_without_an_id
     plain = Kafka::Producer.new({"bootstrap.servers": @broker.bootstrap_servers})
     assert_match(/needs a transactional.id: config.producer =/, assert_raises(Guildhall::ArgumentError) { plain.transaction { flunk } }.message)
