@@ -78,7 +78,7 @@ module Guildhall
           "the brokers have no authorizer or tokens: remove the setting that needs them" => :security_disabled,
           "renew the delegation token" => %i[delegation_token_expired delegation_token_not_found],
           "check security.protocol, ssl.ca.location and the other ssl.* settings, and the broker's certificate: its host name, its date, " \
-          "who signed it" => :ssl,
+          "who signed it (guildhall check says which)" => :ssl,
           "a broker cannot write to its disk: check its log.dirs" => :kafka_storage_error,
           "check the host names in bootstrap.servers and in the brokers' advertised.listeners, and DNS" => :resolve,
           "the brokers did not take the message within message.timeout.ms: check that they can be reached" => :msg_timed_out,

@@ -469,7 +469,8 @@ module Guildhall
               found = if @options[:"dry-run"] then count(dead_letters, ranges, MARKED)
                       else ranges.sum { |partition, range| dead_letters.discard(partition, range) { |letter| wanted?(letter) } }
                       end
-              @out.puts("#{dead_letters.name}: #{found} dead letters #{@options[:"dry-run"] ? "would be" : "were"} discarded")
+              marked = ", those that are marked already stay as they are" if found.zero? && @named.any?
+              @out.puts("#{dead_letters.name}: #{found} dead letters #{@options[:"dry-run"] ? "would be" : "were"} discarded#{marked}")
             end
           end
         end

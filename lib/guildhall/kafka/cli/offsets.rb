@@ -132,9 +132,10 @@ module Guildhall
               @plan = plan
               print_rows(plan.steps)
               @err.puts(summary(plan), *parked(plan))
-              next if dry_run? || plan.changes.empty?
+              next if plan.changes.empty?
 
               admin.groups.empty!(group, "be given other offsets") # before somebody thinks about the question
+              next if dry_run?
               next 1 unless agreed?("reset #{Printable.count(plan.changes.size, "offset")} of #{group}?")
 
               plan.apply
