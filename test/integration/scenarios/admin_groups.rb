@@ -59,8 +59,8 @@ Scenario.run do
         equal(1, error.members.size, "who has joined")
       end
       equal([20, 20], at.call, "nothing was changed")
-      refused = [["offsets", "reset", own, "--to", "earliest"], ["groups", "delete", own]]
-      refused.product(%w[--yes --dry-run]).map(&:flatten).each do |arguments|
+      harmful = [["offsets", "reset", own, "--to", "earliest"], ["groups", "delete", own]]
+      harmful.product(%w[--yes --dry-run]).map(&:flatten).each do |arguments|
         _, err, status = guildhall(*arguments, *brokers)
         equal([1, true], [status.exitstatus, err.include?("1 member (shop-#{protocol} at 127.0.0.1)")], err)
       end
