@@ -15,7 +15,7 @@ Gem::Specification.new do |spec|
     # All guides are here, because they link to each other; what another gem has is left out, but for the licence.
     all = Dir["{lib,sig}/**/*.{rb,rbs}", "sig/manifest.yaml", "ext/guildhall/**/*.{c,h,rb}", "exe/guildhall",
       "{README,CHANGELOG,CONTRIBUTING,SECURITY}.md", "docs/**/*.{md,svg}", "examples/*.rb"]
-    others = %w[guildhall-kafka guildhall-tools].flat_map { |name| Gem::Specification.load("#{__dir__}/#{name}.gemspec").files }
+    others = %w[guildhall-kafka guildhall-tools guildhall-web].flat_map { |name| Gem::Specification.load("#{__dir__}/#{name}.gemspec").files }
     all - others - ["examples/demo.rb"] + ["LICENSE.txt"]
   end
   spec.bindir = "exe"

@@ -7,7 +7,7 @@ class SignaturesTest < GuildhallTest
   SCRIPT = <<~'RUBY'
     require "rbs"
     require "guildhall"
-    %w[csv yaml cli tools tools/cli advisor advisor/page chart doctor leak_check leak_check/minitest karafka kafka kafka/cli kafka/health kafka/testing
+    %w[csv yaml cli tools tools/cli web web/cli advisor advisor/page chart doctor leak_check leak_check/minitest karafka kafka kafka/cli kafka/health kafka/testing
        kafka/metrics/statsd kafka/metrics/prometheus kafka/metrics/open_telemetry].each { |part| require "guildhall/#{part}" }
 
     loader = RBS::EnvironmentLoader.new

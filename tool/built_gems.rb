@@ -9,7 +9,7 @@ require "rubygems/package"
 # downloaded.
 class BuiltGems
   ROOT = File.expand_path("..", __dir__)
-  NAMES = %w[guildhall guildhall-kafka guildhall-tools].freeze
+  NAMES = %w[guildhall guildhall-kafka guildhall-tools guildhall-web].freeze
   # RubyGems 4.1 (its snapshots) takes each `require_relative "../…"` for one of an extension.
   MISTAKEN = Gem::SpecificationPolicy.private_method_defined?(:validate_extension_require_relative)
   # A command has failed; the message has its output.

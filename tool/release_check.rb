@@ -23,7 +23,7 @@ class ReleaseCheck
       paths = BuiltGems::NAMES.map { |name| step("build #{name}") { build(name) } }
       step("install") { [@gems.install(paths), nil] }
       step("guildhall version") { [outside(File.join(@gems.home, "bin/guildhall"), "version"), nil] }
-      %w[README.md README-kafka.md README-tools.md].each { |name| step(name) { run_page(Guide.new(File.join(ROOT, name))) } }
+      %w[README.md README-kafka.md README-tools.md README-web.md].each { |name| step(name) { run_page(Guide.new(File.join(ROOT, name))) } }
       step("Rails #{RAILS}") { rails }
     end
     true

@@ -96,7 +96,8 @@ module Guildhall
         # group notices. Blocks while it waits for messages; leave it by `break`.
         # @param from [Integer, Symbol, Time] where to begin in each partition: an offset, :earliest, :latest, the first message at or
         #   after a Time; -10: with the last ten messages, which are read to be counted
-        # @param until [Integer, Symbol, Time, nil] the offset, or the time, to stop before; :end: what is there now; nil: never
+        # @param until [Integer, Symbol, Time, Hash{Integer=>Integer}, nil] the offset, the time, or the offsets by partition, to stop
+        #   before; :end: what is there now; nil: never
         # @param partitions [Array<Integer>, Integer, nil] nil: all
         # @param deserializer [#call, nil] nil: as the topic's route says, or none
         # @return [nil, Enumerator] without a block, an Enumerator, which may be `lazy`
@@ -128,7 +129,8 @@ module Guildhall
         # @param headers [Hash{String=>String, nil}] which a message has to have; nil: with whatever value
         # @param from [Integer, Symbol, Time, Hash{Integer=>Integer}] as of {#each_message}; a Hash: the offset for each partition that is
         #   searched, as {Broker::Search::Progress#rest} has it
-        # @param until [Integer, Symbol, Time, nil] as of {#each_message}, but an offset beyond the end is not waited for
+        # @param until [Integer, Symbol, Time, Hash{Integer=>Integer}, nil] as of {#each_message}, but an offset beyond the end is
+        #   not waited for
         # @param partitions [Array<Integer>, Integer, nil] nil: all
         # @param deserializer [#call, nil] nil: as the topic's route says, or none; false: none
         # @param limit [Integer, nil] how many are found at most, and likewise messages, bytes and seconds: how many are searched, about

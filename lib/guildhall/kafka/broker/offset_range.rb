@@ -7,17 +7,19 @@ module Guildhall
     module Broker
       # From where to where a topic is read.
       class OffsetRange
+        OFFSETS = lambda do |value|
+          value.is_a?(Hash) && value.any? && value.to_a.flatten.all? { |number| number.is_a?(Integer) && !number.negative? }
+        end
         RULES = OptionRules.new(
           from: OptionRules.rule("an offset, a negative number (of messages from the end), :earliest, :latest, a Time, or a Hash of " \
                                  "offsets by partition") do |value|
-            value.is_a?(Integer) || value.is_a?(Time) || %i[earliest latest].include?(value) ||
-              (value.is_a?(Hash) && value.any? && value.to_a.flatten.all? { |number| number.is_a?(Integer) && !number.negative? })
+            value.is_a?(Integer) || value.is_a?(Time) || %i[earliest latest].include?(value) || OFFSETS.call(value)
           end,
-          until: OptionRules.rule("an offset, :end, a Time, or nil (never ends)") do |value|
-            value.nil? || value == :end || value.is_a?(Time) || (value.is_a?(Integer) && !value.negative?)
+          until: OptionRules.rule("an offset, :end, a Time, a Hash of offsets by partition, or nil (never ends)") do |value|
+            value.nil? || value == :end || value.is_a?(Time) || (value.is_a?(Integer) && !value.negative?) || OFFSETS.call(value)
           end
         )
-        private_constant :RULES
+        private_constant :OFFSETS, :RULES
 
         # @param others [Array<Range<Integer>>] in order
         # @return [Array<Range<Integer>>] the parts of a range that are in none of the others
@@ -98,6 +100,7 @@ module Guildhall
           when nil then Float::INFINITY
           when :end then present.end
           when Time then session.offset_at(topic, partition, @until) || present.end
+          when Hash then @until.fetch(partition, present.end)
           else @until
           end
         end

@@ -50,6 +50,7 @@ class KafkaIteratorTest < GuildhallTest
     assert_equal({1 => [*10...15]}, offsets(from: 10, until: 15, partitions: 1))
     assert_equal({}, offsets(from: :latest))
     assert_equal({}, offsets(from: 10, until: 10))
+    assert_equal({0 => [10, 11], 1 => [*5...15]}, offsets(from: {0 => 10, 1 => 5}, until: {0 => 12, 1 => 15}))
     assert_equal({}, offsets(from: 1_000))
   end
 

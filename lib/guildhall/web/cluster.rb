@@ -1,0 +1,107 @@
+# frozen_string_literal: true
+
+require "monitor"
+require "guildhall/clock"
+
+module Guildhall
+  class Web
+    # What the brokers say, for pages: asked one question after the other, by clients that stay connected, and only while somebody looks.
+    # Any thread.
+    class Cluster
+      # How many consumer groups of other applications it stays connected for: each takes a client of its own.
+      GROUPS = 8
+      private_constant :GROUPS
+
+      def initialize(application)
+        @application = application
+        @process = Process.pid
+        @lock = Monitor.new
+        @answers = {}
+        @watches = {}
+      end
+
+      # @return [Boolean] whether this is the one for an application, in this process: clients of librdkafka do not survive a fork
+      def serves?(application) = @application.equal?(application) && @process == Process.pid
+
+      # @return [Array<Kafka::Routing::Topic>] empty: there is no application, or it has none
+      def routes = @routes ||= @application.routes.topics.any? ? @application.validate! : [].freeze
+
+      # @return [Array<Kafka::Routing::Topic>] those that consume a topic
+      def routes_of(name) = routes.select { |route| route.match?(name) } # rubocop:disable Style/SelectByRegexp -- no regexp
+
+      # @return [Array<String>] the application's groups
+      def own_groups = routes.map(&:group).uniq
+
+      # @return [Kafka::Broker::Answer] of {Kafka::Admin::Groups::Group}s: all
+      def groups = remember(:groups) { admin.groups.list }
+
+      # @return [Kafka::Admin::Groups::Group]
+      # @raise [Kafka::UnknownGroupError]
+      def group(name) = groups.find { |group| group.name == name } || remember([:group, name]) { admin.groups[name] }
+
+      # How far groups are behind: those of the application, or one of any.
+      # @param group [String, nil] nil: all of the application
+      # @return [Kafka::Broker::Answer] of {Kafka::Broker::LagWatch::Row}s
+      def lag(group = nil)
+        remember([:lag, group]) { watch(group).look }
+      end
+
+      # @return [Array<Kafka::Admin::Topics::Topic>] without offsets
+      def topics = remember(:topics) { admin.topics.list }
+
+      # @return [Kafka::Admin::Topics::Topic] with offsets and settings
+      # @raise [Kafka::UnknownTopicError]
+      def topic(name) = remember([:topic, name]) { admin.topics.describe(name) }
+
+      # @return [Kafka::Admin::Cluster]
+      def cluster = remember(:cluster) { admin.cluster }
+
+      # @return [Kafka::Broker::Answer] of {Kafka::Broker::GroupOffsets::Row}s of a group in one topic
+      def offsets(group, topic) = remember([:offsets, group, topic]) { admin.offsets.of(group, topics: [topic]) }
+
+      # @return [Array] of the application's scheduled tasks
+      def tasks = remember(:tasks) { routes.any?(&:scheduled_tasks) ? @application.scheduled_tasks : [] }
+
+      # Looks for messages; neither the brokers' other answers wait for that, nor are they kept.
+      # @return [Kafka::Broker::Search]
+      def search(...) = @application.search(...)
+
+      # @yieldparam dead_letters [Kafka::Broker::DeadLetters]
+      def dead_letters(name, &) = @application.dead_letters(name, &)
+
+      # Blocks for some seconds at most.
+      def close
+        @lock.synchronize do
+          [*@watches.values, *@admin].each(&:close)
+          @watches = {}
+          @admin = nil
+        end
+      end
+
+      private
+
+      def admin = @admin ||= @application.admin
+
+      # What is not fresh any more goes: nobody looks at it.
+      def remember(key)
+        @lock.synchronize do
+          @answers.delete_if { |_, (_, at)| Clock.now - at > FRESH_SECONDS }
+          value, = @answers.fetch(key) { @answers[key] = [yield, Clock.now] }
+          value
+        end
+      end
+
+      def watch(group)
+        found = @watches.delete(group) || (group ? watch_of(group) : @application.lag_watch)
+        @watches.shift.last.close if @watches.size >= GROUPS
+        @watches[group] = found
+      end
+
+      def watch_of(group)
+        return @application.lag_watch(groups: [group]) if own_groups.include?(group)
+
+        Kafka::Broker::LagWatch.new([Kafka::Broker::Lag.new(@application.group_settings(group))])
+      end
+    end
+  end
+end

@@ -1,0 +1,35 @@
+# frozen_string_literal: true
+
+module Guildhall
+  class Web
+    # A request for a page, or for a file of {Assets}.
+    class Request < Rack::Request
+      ASSETS = "/assets/"
+      private_constant :ASSETS
+
+      # @return [Hash{Symbol=>String}] what the path names, such as the topic; set by {Response}
+      attr_accessor :names
+
+      def asset? = path_info.start_with?(ASSETS)
+
+      # @return [Array<String>, nil] the path's parts, decoded; nil: they are no text
+      def segments
+        parts = path_info.split("/").reject(&:empty?).map { |part| Rack::Utils.unescape_path(part).force_encoding(Encoding::UTF_8) }
+        parts if parts.all?(&:valid_encoding?)
+      rescue ::ArgumentError
+        nil
+      end
+
+      # @return [Boolean] whether data is wanted instead of a page: `?format=json`, or by its header
+      def json? = text("format") == "json" || get_header("HTTP_ACCEPT").to_s.start_with?("application/json")
+
+      # @return [String, nil] a parameter of the query; nil: it is missing or empty
+      def text(name)
+        value = self.GET[name]
+        value if value.is_a?(String) && !value.empty? && value.valid_encoding?
+      rescue Rack::QueryParser::ParamsTooDeepError, Rack::QueryParser::InvalidParameterError, Rack::QueryParser::ParameterTypeError
+        nil
+      end
+    end
+  end
+end

@@ -1,0 +1,102 @@
+# frozen_string_literal: true
+
+require "test_helper"
+require "guildhall/web"
+require "guildhall/kafka/testing"
+require "rack/mock_request"
+
+# Looking through the messages of a topic, on the embedded broker.
+class WebExplorerTest < GuildhallTest
+  Web = Guildhall::Web
+  Topics = Guildhall::Kafka::Admin::Topics
+
+  def setup
+    @broker = Guildhall::Kafka::Testing::EmbeddedBroker.start
+    @broker.create_topic("t", partitions: 2)
+    @application = Guildhall::Kafka::Application.new
+    @application.config.kafka = {"bootstrap.servers": @broker.bootstrap_servers}
+    @application.config.logger = nil
+    @cluster = Web::Cluster.new(@application)
+  end
+
+  def teardown
+    @cluster.close
+    @broker.stop
+  end
+
+  # One in five is broken.
+  def produce(count, partition: 0)
+    producer = Rdkafka::Config.new("bootstrap.servers": @broker.bootstrap_servers).producer
+    sent = Array.new(count) { |i| producer.produce(topic: "t", partition:, key: "k#{i % 3}", payload: i % 5 == 4 ? "{" : %({"id":#{i}})) }
+    sent.each(&:wait)
+    @ends = {0 => 0, 1 => 0, **@ends.to_h, partition => count}
+  ensure
+    producer.close
+  end
+
+  def look(**form)
+    partitions = @ends.map { |number, last| Topics::Partition.new(number:, leader: 1, replicas: [1], in_sync: [1], offsets: 0...last) }
+    topic = Topics::Topic.new(name: "t", id: nil, internal: false, partitions:)
+    fields = {from: "newest", at: nil, partition: nil, key: nil, where: nil, codec: nil, rest: nil, **form}
+    Web::Explorer.new(@cluster, topic, Web::Explorer::Form.new(**fields), routed: false).run
+  end
+
+  def offsets(result) = result.found.map { |found| found.record.offset }
+
+  def test_newest_first_page_after_page_every_message_once
+    produce(430)
+    pages = []
+    rest = nil
+    loop do
+      result = look(rest:)
+      pages << offsets(result)
+      rest = result.rest or break
+    end
+    assert_equal 429.downto(0).to_a, pages.flatten
+    assert_equal 50, pages.first.size
+  end
+
+  def test_newest_of_several_partitions
+    produce(120)
+    produce(70, partition: 1)
+    seen = []
+    rest = nil
+    loop do
+      result = look(rest:)
+      seen.concat(result.found.map { |found| [found.record.partition, found.record.offset] })
+      rest = result.rest or break
+    end
+    assert_equal [*[0].product([*0...120]), *[1].product([*0...70])], seen.sort
+  end
+
+  def test_a_condition_also_shows_what_cannot_be_decoded
+    produce(20)
+    result = look(where: "$.id > 15")
+    assert_equal [19, 18, 17, 16, 14, 9, 4], offsets(result)
+    assert_equal [20, 4, nil], [result.messages, result.undecodable, result.rest]
+    assert_equal([4], result.found.filter_map { |found| found.record.offset if found.failure }.last(1))
+  end
+
+  def test_from_an_offset_on
+    produce(100)
+    result = look(from: "offset", at: "20", partition: 0)
+    assert_equal [*20...70], offsets(result)
+    assert_equal "0:70", result.rest
+    assert_equal [*70...100], offsets(look(from: "offset", at: "20", partition: 0, rest: result.rest))
+  end
+
+  def test_a_key
+    produce(30)
+    assert_equal [28, 25, 22, 19, 16, 13, 10, 7, 4, 1], offsets(look(key: "k1"))
+  end
+
+  def test_what_a_form_cannot_mean
+    produce(1)
+    {{from: "offset"} => "say at which offset", {from: "offset", at: "x"} => "offset is a number", {from: "time", at: "x"} => "time is 10m",
+     {from: "there"} => "from is one of", {rest: "x"} => "rest is PARTITION:OFFSET", {partition: 9} => "no partition 9",
+     {where: "$.["} => "JSONPath $.["}.each do |form, text|
+      error = assert_raises(Guildhall::ArgumentError, form.inspect) { look(**form) }
+      assert_includes error.message, text
+    end
+  end
+end
