@@ -10,6 +10,7 @@ class Proxy
   PRODUCE = 0
   LIST_OFFSETS = 2
   OFFSET_COMMIT = 8
+  CONSUMER_GROUP_HEARTBEAT = 68
 
   # @return [Numeric] seconds by which every request and every answer is held up
   attr_accessor :delay

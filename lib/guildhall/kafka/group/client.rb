@@ -148,6 +148,9 @@ module Guildhall
 
         def subscribed? = @subscribed
 
+        # @return [String] as its group's coordinator knows it; empty: it has not joined yet. Any thread
+        def member_id = @consumer.member_id.to_s
+
         # Reads these partitions and no others, whatever others do: without a group.
         def assign(offsets)
           topics = offsets.transform_values { |some| some.map { |number, offset| Rdkafka::Consumer::Partition.new(number, offset) } }

@@ -10,6 +10,7 @@ require_relative "../reading"
 require_relative "../routing/group_routes"
 require_relative "client"
 require_relative "lost_membership"
+require_relative "missed_assignment"
 require_relative "protocols"
 
 module Guildhall
@@ -147,6 +148,7 @@ module Guildhall
           guarded("statistics") do
             @answers.read(json)
             request { raise_refused } if @answers.never_joins? && @client.subscribed?
+            look_for_missed_assignment
             next unless @runtime.listening?("statistics.emitted") && @answers.statistics_due?
 
             statistics = Reachability::Answers::FORMAT.decode(json)
@@ -184,10 +186,22 @@ module Guildhall
 
         # As librdkafka reports it of newer brokers.
         def raise_refused
-          return unless settings[:"group.protocol"] == Protocols::CONSUMER
+          return unless consumer_protocol?
 
           @failed = true
           raise FatalError.joining(Broker::Librdkafka::UNSUPPORTED_FEATURE, "the brokers do not know the consumer protocol", @group)
+        end
+
+        def consumer_protocol? = settings[:"group.protocol"] == Protocols::CONSUMER
+
+        # In a thread of its own, of which there is one at a time.
+        def look_for_missed_assignment
+          return if @assignment.nil? || @missed&.alive? || !@assignment.suspected?(@answers.coordinator_timeouts)
+
+          assignment = @assignment
+          @missed = in_background("assignment") do
+            guarded("assignment") { assignment.missed&.then { |still| request { raise TimeoutError, MissedAssignment::REASON if still.call } } }
+          end
         end
 
         # The consumer protocol was refused, and the next client is to use the classic one.
@@ -204,6 +218,8 @@ module Guildhall
           @answers.restart
           @client = Client.new(Reachability::Answers.settings(settings), self)
           @membership = LostMembership.new(@client, settings)
+          @assignment = consumer_protocol? ? MissedAssignment.new(@client, settings) { @lock.synchronize { @partitions.keys } } : nil
+          @missed = nil
           @reader = Reading::Reader.for(@client)
           subscribe
           poll until leaving?
@@ -218,6 +234,7 @@ module Guildhall
             thread.name = "guildhall #{name}"
             thread.report_on_exception = false
             @helpers = [*@helpers.select(&:alive?), thread]
+            thread
           end
         end
 
