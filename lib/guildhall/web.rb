@@ -35,9 +35,8 @@ module Guildhall
     # @return [Array(Integer, Hash, #each)] of Rack. Blocks for the brokers' answers
     def call(env)
       request = Request.new(env)
-      return @assets.response(request) if request.asset?
-
-      Response.new(self, request).finish
+      status, headers, body = request.asset? ? @assets.response(request) : Response.new(self, request).finish
+      [status, headers, request.head? ? [] : body]
     end
 
     # @return [Guildhall::Kafka::Application]
@@ -46,7 +45,10 @@ module Guildhall
     # @return [Cluster] of the application that there is now, and of this process
     def cluster
       @lock.synchronize do
-        @cluster = Cluster.new(application) unless @cluster&.serves?(application)
+        unless @cluster&.serves?(application)
+          @cluster&.close
+          @cluster = Cluster.new(application)
+        end
         @cluster
       end
     end

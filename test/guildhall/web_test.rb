@@ -2,6 +2,7 @@
 
 require "test_helper"
 require "guildhall/web"
+require "rack/lint"
 require "rack/mock_request"
 
 # The dashboard as Rack sees it, on answers of brokers as they are recorded here; test/integration/scenarios/web.rb asks real ones.
@@ -133,6 +134,29 @@ class WebTest < GuildhallTest
     end
     assert_operator sizes.sum, :<, 20_000
     assert_equal 404, get("/assets/../web.rb").status
+  end
+
+  def test_an_address_that_cannot_be_read
+    ["/topics?a=1&a[b]=2", "/topics?a=%", "/topics?#{"a&" * 5_000}"].each { |path| assert_equal 400, get(path).status, path[0, 20] }
+    assert_equal 404, get("/topics/%00").status
+  end
+
+  def test_a_path_of_two_slashes_leads_to_no_other_host
+    ["//topics", "//evil.example/x"].each { |path| refute_match(%r{href="//}, get("/", "PATH_INFO" => path).body) }
+    assert_includes get("/", "PATH_INFO" => "//topics", "QUERY_STRING" => "").body, %(href="/topics?format=json")
+  end
+
+  def test_head_has_no_body
+    ["/", get("/").body[%r{"(/assets/[^"]+)"}, 1]].each do |path|
+      response = Rack::MockRequest.new(Rack::Lint.new(@web)).head(path)
+      assert_equal [200, ""], [response.status, response.body]
+    end
+  end
+
+  def test_who_is_refused_does_not_learn_of_the_brokers
+    web = Guildhall::Web.new(application: @web.application, authorize: ->(*) {})
+    refute_includes get("/topics", web:).body, "127.0.0.1:1"
+    assert_includes get("/topics").body, "127.0.0.1:1"
   end
 
   def test_mounted_below_a_path

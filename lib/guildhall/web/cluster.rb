@@ -69,10 +69,10 @@ module Guildhall
       # @yieldparam dead_letters [Kafka::Broker::DeadLetters]
       def dead_letters(name, &) = @application.dead_letters(name, &)
 
-      # Blocks for some seconds at most.
+      # Blocks for some seconds at most. In a forked process there is nothing to be closed: the clients are the parent's.
       def close
         @lock.synchronize do
-          [*@watches.values, *@admin].each(&:close)
+          [*@watches.values, *@admin].each(&:close) if @process == Process.pid
           @watches = {}
           @admin = nil
         end
@@ -82,12 +82,19 @@ module Guildhall
 
       def admin = @admin ||= @application.admin
 
-      # What is not fresh any more goes: nobody looks at it.
+      # What is not fresh any more goes: nobody looks at it. That brokers do not answer, is an answer to all questions: else each request
+      # that has waited here would wait for them once more.
       def remember(key)
         @lock.synchronize do
           @answers.delete_if { |_, (_, at)| Clock.now - at > FRESH_SECONDS }
+          silence, = @answers[:silence]
+          raise silence if silence
+
           value, = @answers.fetch(key) { @answers[key] = [yield, Clock.now] }
           value
+        rescue Kafka::UnreachableError => error
+          @answers[:silence] ||= [error, Clock.now]
+          raise
         end
       end
 

@@ -39,19 +39,20 @@ module Guildhall
         def narrowed? = !(key.nil? && where.nil?)
       end
 
-      # What was found: newest first where it was read backwards. messages, bytes, seconds: what was searched; undecodable: how many could
-      # not be compared; rest: for the form, nil: there is nothing left.
+      # What was found: newest first where it was read backwards. messages, bytes, seconds: what was searched; undecodable: how many of what
+      # was found could not be compared; rest: for the form, nil: there is nothing left.
       Result = Data.define(:found, :messages, :bytes, :seconds, :undecodable, :rest)
 
       # @param topic [Kafka::Admin::Topics::Topic] with offsets
       # @param routed [Boolean] whether a route says how its payloads are decoded
-      def initialize(cluster, topic, form, routed:)
+      def initialize(cluster, topic, form, routed:, max_bytes: BYTES)
         @cluster = cluster
         @topic = topic
         @form = form
         @routed = routed
+        @max_bytes = max_bytes
         @found = []
-        @messages = @bytes = @undecodable = 0
+        @messages = @bytes = 0
       end
 
       # Blocks until something ends it.
@@ -60,7 +61,8 @@ module Guildhall
       def run
         @began_at = Clock.now
         rest = @form.from == "newest" ? backwards : forwards
-        Result.new(found: @found, messages: @messages, bytes: @bytes, seconds: Clock.now - @began_at, undecodable: @undecodable,
+        Result.new(found: @found, messages: @messages, bytes: @bytes, seconds: Clock.now - @began_at,
+          undecodable: @found.count(&:failure),
           rest: (rest.map { |pair| pair.join(":") }.join(",") if rest.any?))
       end
 
@@ -90,34 +92,35 @@ module Guildhall
         found || raise(Guildhall::ArgumentError, "#{@form.from} is #{taken}, not #{text.inspect}")
       end
 
-      # In windows, the last one first, until there is enough to show.
+      # In windows, the last one first, until there is enough to show. A window may use half of what is left to be searched: of one that is
+      # too wide the partitions that were searched whole are shown, and if there is none, a narrower one is tried.
       # @return [Hash{Integer=>Integer}] by partition the offset before which nothing was searched
       def backwards
-        ends = @form.rest ? offsets(@form.rest) : known(:end)
         begins = known(:begin)
+        ends = @form.rest ? offsets(@form.rest) : known(:end)
         width = FIRST_WINDOW
-        until ends.empty? || @found.size >= LIMIT || exhausted?
+        until ends.empty? || @found.size >= LIMIT || exhausted? || width.zero?
           starts = ends.to_h { |number, last| [number, [last - width, begins.fetch(number, 0)].max] }
           window = []
-          progress = search(starts, til: ends) { |found| window << found }
-          break unless progress.done? # it is searched again, when continued
+          progress = search(starts, til: ends, share: 0.5) { |found| window << found }
+          searched = progress.places.select(&:done?).map(&:number)
+          @found.concat(newest_first(window.select { |found| searched.include?(found.record.partition) }))
+          ends = ends.merge(starts.slice(*searched)).select { |number, last| last > begins.fetch(number, 0) }
+          break unless progress.done? || searched.empty?
 
-          @found.concat(window.sort_by { |found| [found.record.timestamp_ms || 0, found.record.offset] }.reverse)
-          ends = starts.select { |number, first| first > begins.fetch(number, 0) }
-          width *= GROWTH
+          width = progress.done? ? width * GROWTH : width / GROWTH
         end
-        ends = behind(ends) if @found.size > LIMIT
-        ends
+        # What was found beyond the limit is left for the next page.
+        ends.merge(@found.slice!(LIMIT..).to_a.group_by { |found| found.record.partition }
+          .transform_values { |some| some.map { |found| found.record.offset }.max + 1 })
       end
 
-      # What was found beyond the limit is left for the next page.
-      def behind(ends)
-        cut = @found.slice!(LIMIT..)
-        cut.group_by { |found| found.record.partition }.each do |number, some|
-          ends = {**ends, number => [ends[number], some.map { |found| found.record.offset }.max + 1].compact.max}
-        end
-        shown = @found.group_by { |found| found.record.partition }.transform_values { |some| some.map { |found| found.record.offset }.min }
-        ends.to_h { |number, last| [number, shown[number] ? [last, shown[number]].min : last] }
+      # By time, but each partition by offset, whatever producers say of time: a page ends at one offset of each partition.
+      def newest_first(window)
+        window.group_by { |found| found.record.partition }.each_value.flat_map do |some|
+          latest = 0
+          some.map { |found| [latest = [latest, found.record.timestamp_ms || 0].max, found.record.offset, found] }
+        end.sort_by { |time, offset, _| [-time, -offset] }.map(&:last)
       end
 
       def known(which)
@@ -127,17 +130,17 @@ module Guildhall
         found.select(&:offsets).to_h { |one| [one.number, one.offsets.public_send(which)] }
       end
 
-      def exhausted? = @messages >= MESSAGES || @bytes >= BYTES || left <= 0
+      def exhausted? = @messages >= MESSAGES || @bytes >= @max_bytes || left <= 0
       def left = SECONDS - (Clock.now - @began_at)
 
-      def search(from, til: :end, limit: nil, &)
+      # @param share [Float] of what is left
+      def search(from, til: :end, limit: nil, share: 1.0, &)
         search = @cluster.search(@topic.name, from:, until: til, partitions: from.is_a?(Hash) ? nil : @form.partition, key: @form.key,
-          all_partitions: true, where: @form.where, deserializer:, limit:, messages: MESSAGES - @messages, bytes: BYTES - @bytes,
-          seconds: [left, 0.1].max, undecodable: @form.narrowed?)
+          all_partitions: true, where: @form.where, deserializer:, limit:, messages: ((MESSAGES - @messages) * share).ceil,
+          bytes: ((@max_bytes - @bytes) * share).ceil, seconds: [left * share, 0.1].max, undecodable: @form.narrowed?)
         progress = search.run(&)
         @messages += progress.messages
         @bytes += progress.bytes
-        @undecodable += progress.undecodable
         progress
       end
 

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "erb/util"
 require "time"
 require "guildhall/json"
 
@@ -53,7 +54,11 @@ module Guildhall
 
       def servers = Kafka::UnreachableError.servers(@web.application.config.librdkafka).to_s
 
-      def json_address = "#{@request.script_name}#{@request.path_info}?#{Rack::Utils.build_query({**@request.GET, "format" => "json"})}"
+      # Of the path's parts: what begins with two slashes would lead to another host.
+      def json_address
+        path = @request.segments.to_a.map { |part| ERB::Util.url_encode(part) }.join("/")
+        "#{@request.script_name}/#{path}?#{Rack::Utils.build_query({**@request.query.to_h, "format" => "json"})}"
+      end
 
       def names = @request.names
       def cluster = @web.cluster

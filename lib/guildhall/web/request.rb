@@ -15,7 +15,7 @@ module Guildhall
       # @return [Array<String>, nil] the path's parts, decoded; nil: they are no text
       def segments
         parts = path_info.split("/").reject(&:empty?).map { |part| Rack::Utils.unescape_path(part).force_encoding(Encoding::UTF_8) }
-        parts if parts.all?(&:valid_encoding?)
+        parts if parts.all? { |part| part.valid_encoding? && !part.include?("\0") }
       rescue ::ArgumentError
         nil
       end
@@ -25,9 +25,14 @@ module Guildhall
 
       # @return [String, nil] a parameter of the query; nil: it is missing or empty
       def text(name)
-        value = self.GET[name]
+        value = query.to_h[name]
         value if value.is_a?(String) && !value.empty? && value.valid_encoding?
-      rescue Rack::QueryParser::ParamsTooDeepError, Rack::QueryParser::InvalidParameterError, Rack::QueryParser::ParameterTypeError
+      end
+
+      # @return [Hash, nil] nil: it cannot be read
+      def query
+        self.GET
+      rescue StandardError # Rack's errors for that have no class in common
         nil
       end
     end

@@ -39,6 +39,8 @@ module Guildhall
         return no_page(405, "Pages can be read, and nothing else.") unless METHODS.include?(@request.request_method)
 
         @web.access.check!(@request, :read)
+        return no_page(400, "The query of this address cannot be read.") unless @request.query
+
         page = page() or return no_page(404, "There is no such page.")
         respond(200, page)
       rescue Access::Refused => error
@@ -76,7 +78,7 @@ module Guildhall
           return [304, headers.except("content-type"), []] if @request.get_header("HTTP_IF_NONE_MATCH") == tag
         end
         headers["content-length"] = body.bytesize.to_s
-        [status, headers, @request.head? ? [] : [body]]
+        [status, headers, [body]]
       end
     end
   end

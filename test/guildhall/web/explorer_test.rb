@@ -34,11 +34,11 @@ class WebExplorerTest < GuildhallTest
     producer.close
   end
 
-  def look(**form)
+  def look(max_bytes: 256_000_000, **form)
     partitions = @ends.map { |number, last| Topics::Partition.new(number:, leader: 1, replicas: [1], in_sync: [1], offsets: 0...last) }
     topic = Topics::Topic.new(name: "t", id: nil, internal: false, partitions:)
     fields = {from: "newest", at: nil, partition: nil, key: nil, where: nil, codec: nil, rest: nil, **form}
-    Web::Explorer.new(@cluster, topic, Web::Explorer::Form.new(**fields), routed: false).run
+    Web::Explorer.new(@cluster, topic, Web::Explorer::Form.new(**fields), routed: false, max_bytes:).run
   end
 
   def offsets(result) = result.found.map { |found| found.record.offset }
@@ -69,6 +69,38 @@ class WebExplorerTest < GuildhallTest
     assert_equal [*[0].product([*0...120]), *[1].product([*0...70])], seen.sort
   end
 
+  def test_every_message_once_although_their_times_are_in_no_order
+    producer = Rdkafka::Config.new("bootstrap.servers": @broker.bootstrap_servers).producer
+    order = Random.new(1)
+    Array.new(130) { |i| producer.produce(topic: "t", partition: i % 2, payload: "1", timestamp: order.rand(1_700_000_000_000..1_700_000_009_999)) }
+      .each(&:wait)
+    producer.close
+    @ends = {0 => 65, 1 => 65}
+    seen = []
+    rest = nil
+    loop do
+      result = look(rest:)
+      seen.concat(result.found.map { |found| [found.record.partition, found.record.offset] })
+      rest = result.rest or break
+    end
+    assert_equal [0, 1].product([*0...65]), seen.sort
+  end
+
+  # Large messages, or many partitions.
+  def test_a_first_window_that_is_too_wide_is_made_narrower
+    produce(150)
+    seen = []
+    rest = nil
+    @application.config.max_messages = 5
+    loop do
+      result = look(max_bytes: 1_000, rest:)
+      refute_empty result.found
+      seen.concat(offsets(result))
+      rest = result.rest or break
+    end
+    assert_equal 149.downto(0).to_a, seen
+  end
+
   def test_a_condition_also_shows_what_cannot_be_decoded
     produce(20)
     result = look(where: "$.id > 15")
@@ -83,6 +115,32 @@ class WebExplorerTest < GuildhallTest
     assert_equal [*20...70], offsets(result)
     assert_equal "0:70", result.rest
     assert_equal [*70...100], offsets(look(from: "offset", at: "20", partition: 0, rest: result.rest))
+  end
+
+  # An error's message may quote it: as that of Ruby's JSON does.
+  def test_why_a_payload_is_not_decoded_is_hidden_with_it
+    produce(5)
+    application = @application
+    consumer = Class.new(Guildhall::Kafka::Consumer) { def consume; end }
+    application.routes.draw do
+      topic(:t) do
+        consumer consumer
+        deserializer ->(payload) { raise KeyError, "secret #{payload}" }
+      end
+    end
+    cluster = @cluster
+    topic = Topics::Topic.new(name: "t", id: nil, internal: false, partitions: [Topics::Partition.new(number: 0, leader: 1, replicas: [1], in_sync: [1], offsets: 0...5)])
+    cluster.define_singleton_method(:topic) { |_| topic }
+    cluster.define_singleton_method(:offsets) { |*| [] }
+    [true, false].each do |shown|
+      web = Web.new(application:, authorize: ->(_, action, _) { shown || action == :read })
+      web.define_singleton_method(:cluster) { cluster }
+      ["/topics/t/messages", "/topics/t/0/1"].each do |path|
+        body = Rack::MockRequest.new(web).get(path).body
+        assert_includes body, "KeyError"
+        assert_equal shown, body.include?("secret"), path
+      end
+    end
   end
 
   def test_a_key

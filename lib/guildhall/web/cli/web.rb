@@ -16,7 +16,7 @@ module Guildhall
 
           With an application (-r) it shows its groups and routes, and decodes payloads as they say; without one (--brokers, --profile) what
           brokers know. It asks brokers only while somebody looks, joins no group, and changes nothing.
-          On this machine alone (#{HOST}) whoever reaches the port may see all. On another address it starts only with --user and the
+          On this machine alone (#{HOST}) whoever reaches the port, by a name of this machine, may see all. On another address it starts only with --user and the
           password in #{PASSWORD} of the environment, or with --open: then keys and payloads of messages stay hidden.
           It needs the gem puma. Ctrl-C ends it.
         TEXT
@@ -63,10 +63,8 @@ module Guildhall
         def host = @options.fetch(:bind, HOST)
         def port = @options.fetch(:port, PORT)
 
-        def loopback?
-          return true if host == "localhost"
-
-          IPAddr.new(host).loopback?
+        def loopback?(name = host)
+          name == "localhost" || IPAddr.new(name).loopback?
         rescue IPAddr::Error
           false
         end
@@ -87,24 +85,30 @@ module Guildhall
           web&.close
         end
 
-        # With --user whoever gets so far has said the password.
+        # With --user whoever gets so far has said the password. Without it a page of another site must not read this one through the
+        # browser, by a name of its own that resolves to this machine.
         def authorize
           open = @options[:open]
           name = @options[:user] || "local"
-          ->(_request, action, _target) { name unless open && action == :payload }
+          own = loopback? && !@options[:user]
+          lambda do |request, action, _target|
+            asked_as = request.get_header("HTTP_HOST").to_s.sub(/:\d+\z/, "")
+            name unless (open && action == :payload) || (own && !loopback?(asked_as))
+          end
         end
 
         def asking(web)
           expected = [@options[:user], @password].map(&:b)
           Rack::Auth::Basic.new(web, "Guildhall") do |*given|
-            given.zip(expected).map { |one, other| Rack::Utils.secure_compare(one.to_s.b, other) }.all?
+            expected.zip(given).map { |one, other| Rack::Utils.secure_compare(one, other.to_s.b) }.all?
           end
         end
 
         def server(app)
           require "puma"
           require "puma/server"
-          Puma::Server.new(app, nil, min_threads: 1, max_threads: THREADS, log_writer: Puma::LogWriter.new(@err, @err))
+          Puma::Server.new(app, nil, min_threads: 1, max_threads: THREADS, log_writer: Puma::LogWriter.new(@err, @err),
+            environment: "production") # otherwise it shows whoever asks where in the code an error was raised
         rescue LoadError => error
           raise unless error.path == "puma"
 
@@ -113,7 +117,8 @@ module Guildhall
 
         # @return [Integer] the port
         def listen(server)
-          server.add_tcp_listener(host, port).addr[1]
+          # Of "localhost" Puma says no port.
+          server.add_tcp_listener(host == "localhost" ? HOST : host, port).addr[1]
         rescue SystemCallError, SocketError => error
           raise Guildhall::ArgumentError, "cannot listen at #{host}, port #{port}: #{error.message}; choose another with --bind and --port"
         end

@@ -20,13 +20,14 @@ module Guildhall
         def message_row(found, shown)
           record = found.record
           row = {topic: record.topic, partition: record.partition, offset: record.offset, time: time(record.timestamp),
-                 bytes: record.raw_payload&.bytesize, tombstone: record.tombstone?, error: found.failure && reason(found.failure)}
+                 bytes: record.raw_payload&.bytesize, tombstone: record.tombstone?, error: found.failure && reason(found.failure, shown)}
           return row unless shown
 
           {**row, key: record.key && Printable.words(Printable.utf8(record.key.b), KEY), preview: preview(found)}
         end
 
-        def reason(failure) = Kafka::CLI::MessageFormat.reason(failure)
+        # An error's message may quote the payload.
+        def reason(failure, shown) = shown ? Kafka::CLI::MessageFormat.reason(failure) : failure.exception.class.name
 
         def preview(found)
           bytes = found.record.raw_payload or return
