@@ -19,8 +19,12 @@ module Guildhall
       def initialize(web, request)
         @web = web
         @request = request
+        @at = Time.now.utc.strftime("%H:%M:%S").freeze
         @data = Ractor.make_shareable(data)
       end
+
+      # @return [String] the time of day when it was made
+      attr_reader :at
 
       # @return [String]
       def html = @web.render(self.class.view, page:, data: @data)
@@ -46,14 +50,13 @@ module Guildhall
 
       # @return [Hash{Symbol=>Object}] what the layout shows around it
       def page
-        assets = %w[style.css live.js idiomorph.js].to_h { |name| [name, @request.script_name + @web.assets.path(name)] }
+        assets = Assets::NAMES.to_h { |name| [name, @request.script_name + @web.assets.path(name)] }
         {title:, crumbs:, prefix: @request.script_name, live: live?, assets:, menu: MENU, section: @request.segments.to_a.first,
-         servers: servers, theme: @request.text("theme"), at: Time.now.utc.strftime("%H:%M:%S"), json: json_address}
+         servers: servers, theme: @request.theme, at: @at, json: @request.address("format" => "json"),
+         themes: Request::THEMES.to_h { |theme| [theme, @request.address("theme" => theme)] }}
       end
 
       def servers = Kafka::UnreachableError.servers(@web.application.config.librdkafka).to_s
-
-      def json_address = "#{@request.script_name}#{@request.path_info}?#{Rack::Utils.build_query({**@request.GET, "format" => "json"})}"
 
       def names = @request.names
       def cluster = @web.cluster

@@ -5,6 +5,7 @@ module Guildhall
     # A request for a page, or for a file of {Assets}.
     class Request < Rack::Request
       ASSETS = "/assets/"
+      THEMES = %w[light dark].freeze
       private_constant :ASSETS
 
       # @return [Hash{Symbol=>String}] what the path names, such as the topic; set by {Response}
@@ -23,12 +24,27 @@ module Guildhall
       # @return [Boolean] whether data is wanted instead of a page: `?format=json`, or by its header
       def json? = text("format") == "json" || get_header("HTTP_ACCEPT").to_s.start_with?("application/json")
 
+      # @return [String, nil] one of {THEMES}, which links keep; nil: the one of the viewer's system
+      def theme = text("theme").then { |theme| theme if THEMES.include?(theme) }
+
+      # @param changes [Hash{String=>String}] of the query
+      # @return [String] the address of this page
+      def address(changes) = "#{script_name}#{path_info}?#{Rack::Utils.build_query({**pairs, **changes})}"
+
       # @return [String, nil] a parameter of the query; nil: it is missing or empty
       def text(name)
         value = self.GET[name]
         value if value.is_a?(String) && !value.empty? && value.valid_encoding?
       rescue Rack::QueryParser::ParamsTooDeepError, Rack::QueryParser::InvalidParameterError, Rack::QueryParser::ParameterTypeError
         nil
+      end
+
+      private
+
+      def pairs
+        Rack::Utils.parse_query(query_string)
+      rescue Rack::QueryParser::QueryLimitError, Rack::QueryParser::InvalidParameterError
+        {}
       end
     end
   end
