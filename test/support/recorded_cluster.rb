@@ -38,7 +38,8 @@ class RecordedCluster
   def topics = ["orders", *(LONG if @routes.any?)].map { |name| topic(name) }
 
   def topic(name)
-    raise Guildhall::Kafka::UnknownTopicError.new(name, ["orders"]) unless ["orders", LONG, *@routes.filter_map { |route| route.dead_letter_queue&.topic }].include?(name)
+    known = ["orders", LONG, *@routes.filter_map { |route| route.dead_letter_queue&.topic }]
+    raise Guildhall::Kafka::UnknownTopicError.new(name, known) unless known.include?(name)
 
     partition = Admin::Topics::Partition.new(number: 0, leader: nil, replicas: [1, 2], in_sync: [1], offsets: 0...30)
     setting = Admin::Topics::Setting.new(name: "retention.ms", value: "60000", source: :topic, read_only: false, sensitive: false)
