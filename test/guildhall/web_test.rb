@@ -4,49 +4,18 @@ require "test_helper"
 require "guildhall/web"
 require "rack/lint"
 require "rack/mock_request"
+require "support/recorded_cluster"
 
 # The dashboard as Rack sees it, on answers of brokers as they are recorded here; test/integration/scenarios/web.rb asks real ones.
 class WebTest < GuildhallTest
-  Admin = Guildhall::Kafka::Admin
-  Broker = Guildhall::Kafka::Broker
-  NAME = "<script>alert(1)</script>\u202e"
-
-  # What brokers have answered.
-  class Recorded
-    def own_groups = ["shop"]
-    def routes = []
-    def routes_of(_name) = []
-    def tasks = []
-    def groups = Broker::Answer.new([group("shop", :empty, []), group(NAME, :stable, nil)], [])
-    def group(name, state = :stable, members = []) = Admin::Groups::Group.new(name:, state:, protocol: :consumer, assignor: nil, coordinator: nil, members:)
-
-    def lag(_group = nil)
-      rows = [[0, 10, 30, 20, 400.0], [1, 50, 40, 0, 0.0]].map do |partition, committed, end_offset, messages, seconds|
-        Broker::LagWatch::Row.new(group: "shop", topic: "orders", partition:, committed:, end_offset:, messages:, seconds:, rate_in: nil, rate_out: nil)
-      end
-      error = Guildhall::Kafka::KafkaError.new(29, "TOPIC_AUTHORIZATION_FAILED", "grant DESCRIBE on topic <b>")
-      Broker::Answer.new(rows, [Broker::Problem.new(group: "shop", topic: "secret", partitions: nil, error:)])
-    end
-
-    def topics = [topic("orders")]
-
-    def topic(name)
-      raise Guildhall::Kafka::UnknownTopicError.new(name, ["orders"]) unless name == "orders"
-
-      partition = Admin::Topics::Partition.new(number: 0, leader: nil, replicas: [1, 2], in_sync: [1], offsets: 0...30)
-      setting = Admin::Topics::Setting.new(name: "retention.ms", value: "60000", source: :topic, read_only: false, sensitive: false)
-      Admin::Topics::Topic.new(name:, id: "x", internal: false, partitions: [partition], settings: {"retention.ms" => setting})
-    end
-
-    def cluster = raise(Guildhall::Kafka::UnreachableError.new(-195, "_TRANSPORT", "Kafka at nowhere does not answer"))
-  end
+  NAME = RecordedCluster::STRANGE
 
   def setup
     @asked = asked = []
     application = Guildhall::Kafka::Application.new
     application.config.kafka = {"bootstrap.servers": "127.0.0.1:1"}
     @web = Guildhall::Web.new(application:, authorize: ->(_request, action, target) { asked << [action, target] })
-    recorded = Recorded.new
+    recorded = RecordedCluster.new
     @web.define_singleton_method(:cluster) { recorded }
   end
 
@@ -113,6 +82,26 @@ class WebTest < GuildhallTest
     assert_equal 200, get("/groups?format=json", "HTTP_IF_NONE_MATCH" => tag).status
   end
 
+  def test_the_time_of_day_does_not_make_another_page
+    first = later = get("/topics")
+    eventually { (later = get("/topics")).body[/\d\d:\d\d:\d\d/] != first.body[/\d\d:\d\d:\d\d/] }
+    assert_equal first["etag"], later["etag"]
+  end
+
+  def test_links_keep_the_theme
+    %w[/ /groups /groups/shop /topics /topics/orders /status /nope].each do |path|
+      body = get("#{path}?theme=dark").body
+      assert_includes body, '<html lang="en" data-theme="dark">'
+      links = body.scan(/ href="([^"]+)"/).flatten.grep_v(/assets|^#/)
+      assert_equal ["#{path}?theme=light"], links.grep_v(/theme=dark/)
+    end
+    refute_includes get("/?theme=%22x").body, "data-theme"
+  end
+
+  def test_a_query_that_is_none
+    assert_equal [400, 200, 200], %w[a=1&a[b]=2 theme=%ff a[]=1].map { |query| get("/?#{query}").status }
+  end
+
   def test_nothing_comes_from_elsewhere_or_from_the_page_itself
     response = get("/")
     policy = response["content-security-policy"]
@@ -125,7 +114,7 @@ class WebTest < GuildhallTest
 
   def test_its_files_are_kept_and_compressed
     paths = get("/").body.scan(%r{"(/assets/[^"]+)"}).flatten
-    assert_equal 3, paths.size
+    assert_equal 4, paths.size
     sizes = paths.map do |path|
       response = get(path, "HTTP_ACCEPT_ENCODING" => "gzip")
       assert_equal [200, "gzip"], [response.status, response["content-encoding"]]

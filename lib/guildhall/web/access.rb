@@ -11,6 +11,8 @@ module Guildhall
 
       # A page that is refused. line: of code that opens it, nil: there is nothing to add.
       class Refused < StandardError
+        include Error
+
         attr_reader :line
 
         def initialize(message, line = nil)

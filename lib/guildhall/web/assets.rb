@@ -5,12 +5,12 @@ require "zlib"
 
 module Guildhall
   class Web
-    # The style sheet and the scripts: read once, named by what they contain, so that a browser keeps them.
+    # The style sheet, the scripts and the icon: read once, named by what they contain, so that a browser keeps them.
     class Assets
       FOLDER = File.join(__dir__, "assets")
-      TYPES = {".css" => "text/css; charset=utf-8", ".js" => "text/javascript; charset=utf-8"}.freeze
-      NAMES = %w[style.css live.js idiomorph.js].freeze
-      private_constant :FOLDER, :TYPES, :NAMES
+      TYPES = {".css" => "text/css; charset=utf-8", ".js" => "text/javascript; charset=utf-8", ".svg" => "image/svg+xml"}.freeze
+      NAMES = %w[style.css live.js idiomorph.js icon.svg].freeze
+      private_constant :FOLDER, :TYPES
 
       File = Data.define(:path, :type, :body, :compressed)
       private_constant :File

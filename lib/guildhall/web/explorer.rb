@@ -99,16 +99,16 @@ module Guildhall
         begins = known(:begin)
         ends = @form.rest ? offsets(@form.rest) : known(:end)
         width = FIRST_WINDOW
-        until ends.empty? || @found.size >= LIMIT || exhausted? || width.zero?
+        until ends.empty? || @found.size >= LIMIT || width.zero? || (exhausted? && (@found.any? || left <= 0))
           starts = ends.to_h { |number, last| [number, [last - width, begins.fetch(number, 0)].max] }
           window = []
           progress = search(starts, til: ends, share: 0.5) { |found| window << found }
           searched = progress.places.select(&:done?).map(&:number)
           @found.concat(newest_first(window.select { |found| searched.include?(found.record.partition) }))
           ends = ends.merge(starts.slice(*searched)).select { |number, last| last > begins.fetch(number, 0) }
-          break unless progress.done? || searched.empty?
+          break unless progress.done? || @found.empty?
 
-          width = progress.done? ? width * GROWTH : width / GROWTH
+          width = progress.done? ? width * GROWTH : [width / GROWTH, width > 1 ? 1 : 0].max
         end
         # What was found beyond the limit is left for the next page.
         ends.merge(@found.slice!(LIMIT..).to_a.group_by { |found| found.record.partition }
@@ -134,10 +134,13 @@ module Guildhall
       def left = SECONDS - (Clock.now - @began_at)
 
       # @param share [Float] of what is left
+      # At least a message is looked at.
+      def portion(left, share) = (left * share).ceil.clamp(1..)
+
       def search(from, til: :end, limit: nil, share: 1.0, &)
         search = @cluster.search(@topic.name, from:, until: til, partitions: from.is_a?(Hash) ? nil : @form.partition, key: @form.key,
-          all_partitions: true, where: @form.where, deserializer:, limit:, messages: ((MESSAGES - @messages) * share).ceil,
-          bytes: ((@max_bytes - @bytes) * share).ceil, seconds: [left * share, 0.1].max, undecodable: @form.narrowed?)
+          all_partitions: true, where: @form.where, deserializer:, limit:, messages: portion(MESSAGES - @messages, share),
+          bytes: portion(@max_bytes - @bytes, share), seconds: [left * share, 0.1].max, undecodable: @form.narrowed?)
         progress = search.run(&)
         @messages += progress.messages
         @bytes += progress.bytes

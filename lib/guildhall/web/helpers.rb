@@ -35,7 +35,7 @@ module Guildhall
 
       # @param time [String, nil] ISO 8601
       # @return [String] as people read it
-      def moment(time) = time.nil? ? "–" : time.sub("T", " ").delete_suffix("Z")
+      def moment(time) = time.nil? ? "–" : time.sub("T", " ").sub(/(\.000)?Z\z/, "")
 
       # @return [SafeString] a state as a shape and a word
       # @param kind [String] "bad", "warn", "ok" or "idle"
@@ -45,11 +45,11 @@ module Guildhall
       end
 
       # @param parts [Array<String, Integer>] of a path below the dashboard's
-      # @return [String] the address of a page
+      # @return [String] the address of a page, in the theme of this one
       def to(page, *parts, **query)
-        path = parts.map { |part| part.to_s.b.gsub(UNSAFE_IN_PATH) { |byte| format("%%%02X", byte.ord) } }.join("/")
-        pairs = query.compact.map { |name, value| "#{name}=#{value.to_s.b.gsub(UNSAFE_IN_PATH) { |byte| format("%%%02X", byte.ord) }}" }
-        "#{page[:prefix]}/#{path}#{"?#{pairs.join("&")}" if pairs.any?}"
+        escape = ->(text) { text.to_s.b.gsub(UNSAFE_IN_PATH) { |byte| format("%%%02X", byte.ord) } }
+        pairs = {**query, theme: page[:theme]}.compact.map { |name, value| "#{name}=#{escape.call(value)}" }
+        "#{page[:prefix]}/#{parts.map(&escape).join("/")}#{"?#{pairs.join("&")}" if pairs.any?}"
       end
     end
   end

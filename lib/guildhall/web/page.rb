@@ -20,8 +20,12 @@ module Guildhall
       def initialize(web, request)
         @web = web
         @request = request
+        @at = Time.now.utc.strftime("%H:%M:%S").freeze
         @data = Ractor.make_shareable(data)
       end
+
+      # @return [String] the time of day when it was made
+      attr_reader :at
 
       # @return [String]
       def html = @web.render(self.class.view, page:, data: @data)
@@ -47,18 +51,13 @@ module Guildhall
 
       # @return [Hash{Symbol=>Object}] what the layout shows around it
       def page
-        assets = %w[style.css live.js idiomorph.js].to_h { |name| [name, @request.script_name + @web.assets.path(name)] }
+        assets = Assets::NAMES.to_h { |name| [name, @request.script_name + @web.assets.path(name)] }
         {title:, crumbs:, prefix: @request.script_name, live: live?, assets:, menu: MENU, section: @request.segments.to_a.first,
-         servers: servers, theme: @request.text("theme"), at: Time.now.utc.strftime("%H:%M:%S"), json: json_address}
+         servers: servers, theme: @request.theme, at: @at, json: @request.address("format" => "json"),
+         themes: Request::THEMES.to_h { |theme| [theme, @request.address("theme" => theme)] }}
       end
 
       def servers = Kafka::UnreachableError.servers(@web.application.config.librdkafka).to_s
-
-      # Of the path's parts: what begins with two slashes would lead to another host.
-      def json_address
-        path = @request.segments.to_a.map { |part| ERB::Util.url_encode(part) }.join("/")
-        "#{@request.script_name}/#{path}?#{Rack::Utils.build_query({**@request.query.to_h, "format" => "json"})}"
-      end
 
       def names = @request.names
       def cluster = @web.cluster

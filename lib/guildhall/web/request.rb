@@ -5,6 +5,7 @@ module Guildhall
     # A request for a page, or for a file of {Assets}.
     class Request < Rack::Request
       ASSETS = "/assets/"
+      THEMES = %w[light dark].freeze
       private_constant :ASSETS
 
       # @return [Hash{Symbol=>String}] what the path names, such as the topic; set by {Response}
@@ -22,6 +23,16 @@ module Guildhall
 
       # @return [Boolean] whether data is wanted instead of a page: `?format=json`, or by its header
       def json? = text("format") == "json" || get_header("HTTP_ACCEPT").to_s.start_with?("application/json")
+
+      # @return [String, nil] one of {THEMES}, which links keep; nil: the one of the viewer's system
+      def theme = text("theme").then { |theme| theme if THEMES.include?(theme) }
+
+      # @param changes [Hash{String=>String}] of the query
+      # @return [String] the address of this page, of the path's parts: what begins with two slashes would lead to another host
+      def address(changes)
+        path = segments.to_a.map { |part| ERB::Util.url_encode(part) }.join("/")
+        "#{script_name}/#{path}?#{Rack::Utils.build_query({**query.to_h, **changes})}"
+      end
 
       # @return [String, nil] a parameter of the query; nil: it is missing or empty
       def text(name)

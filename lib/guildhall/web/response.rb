@@ -74,7 +74,8 @@ module Guildhall
         body, type = @request.json? ? [page.json, "application/json"] : [page.html, "text/html; charset=utf-8"]
         headers = {**HEADERS, "content-type" => type, "cache-control" => page.private? ? "no-store" : "private, no-cache"}
         if status == 200 && !page.private?
-          headers["etag"] = tag = %("#{Digest::SHA256.hexdigest(body)[0, 24]}")
+          # Without the time of day, which alone would make each page another one.
+          headers["etag"] = tag = %("#{Digest::SHA256.hexdigest(body.sub(page.at, ""))[0, 24]}")
           return [304, headers.except("content-type"), []] if @request.get_header("HTTP_IF_NONE_MATCH") == tag
         end
         headers["content-length"] = body.bytesize.to_s

@@ -200,7 +200,13 @@ module Guildhall
 
           assignment = @assignment
           @missed = in_background("assignment") do
-            guarded("assignment") { assignment.missed&.then { |still| request { raise TimeoutError, MissedAssignment::REASON if still.call } } }
+            guarded("assignment") do
+              assignment.missed&.then do |still|
+                request do
+                  raise TimeoutError, MissedAssignment::REASON if still.call
+                end
+              end
+            end
           end
         end
 

@@ -5,11 +5,11 @@ require_relative "../admin"
 module Guildhall
   module Kafka
     module Group
-      # Says when a member has to join anew because it has missed what the group's coordinator has assigned to it. With the consumer protocol
-      # assignments come with the answers to heartbeats. librdkafka (2.16) waits for an answer as long as for the next heartbeat, five seconds
-      # unless brokers say otherwise, and then sends the same heartbeat again; but a coordinator, which may take longer while another broker
-      # has failed, sends an assignment again only where a heartbeat says everything anew (KIP-848). Then the member would keep what it is to
-      # give up, and nobody would read what it was given. Belongs to the listener's thread.
+      # Says when a member has to join anew because it has missed what the group's coordinator has assigned to it. With the consumer
+      # protocol assignments come with the answers to heartbeats. librdkafka (2.16) waits for an answer as long as for the next heartbeat,
+      # five seconds unless brokers say otherwise, and then sends the same heartbeat again; but a coordinator, which may take longer while
+      # another broker has failed, sends an assignment again only where a heartbeat says everything anew (KIP-848). Then the member would
+      # keep what it is to give up, and nobody would read what it was given. Belongs to the listener's thread.
       class MissedAssignment
         PAUSE_SECONDS = 5 # between two questions: an assignment that is on its way comes meanwhile
         REASON = "the group's coordinator has assigned other partitions than this member knows of; joining anew"
@@ -18,10 +18,11 @@ module Guildhall
         # @param client [Client] of the member
         # @param settings [Hash{Symbol=>Object}] librdkafka's
         # @yieldreturn [Array<Array(String, Integer)>] topics and partitions that the member has. Any thread
-        def initialize(client, settings, pause: PAUSE_SECONDS, &held)
+        def initialize(client, settings, pause: PAUSE_SECONDS, admins: Admin, &held)
           @client = client
           @settings = settings
           @pause = pause
+          @admins = admins
           @held = held
           @timeouts = 0
         end
@@ -37,7 +38,7 @@ module Guildhall
         #   still: giving up partitions may take longer than this
         def missed
           held = @held.call.sort
-          Admin.open(@settings) do |admin|
+          @admins.open(@settings) do |admin|
             return unless 2.times.all? do
               sleep(@pause)
               other?(assigned(admin), held)

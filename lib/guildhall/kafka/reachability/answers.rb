@@ -76,7 +76,7 @@ module Guildhall
         def never_joins? = @outside >= OUTSIDE_SAMPLES
 
         # @return [Integer] how many requests to the group's coordinator had no answer in time, so far
-        def coordinator_timeouts = coordinator(@statistics)&.fetch("req_timeouts", 0).to_i
+        def coordinator_timeouts = (coordinator(@statistics)["req_timeouts"] if @statistics).to_i
 
         # After each {#read}: whether these statistics are for the user; librdkafka sends more than he has asked for.
         def statistics_due? = @every.positive? && ((@samples += 1) % @every).zero?
@@ -106,12 +106,15 @@ module Guildhall
 
         private
 
-        def coordinator(statistics) = statistics&.fetch("brokers")&.each_value&.find { |one| one["source"] == "logical" }
+        # @return [Hash] empty: there is none yet
+        def coordinator(statistics) = statistics["brokers"].each_value.find { |one| one["source"] == "logical" } || {}
 
         def outside?(statistics)
           return false unless [statistics.dig("cgrp", "state"), statistics.dig("cgrp", "join_state")] == OUTSIDE
 
-          coordinator = coordinator(statistics) or return false
+          coordinator = coordinator(statistics)
+          return false if coordinator.empty?
+
           coordinator["tx"] == coordinator["req"].sum { |name, count| name == HEARTBEAT ? 0 : count } # nothing else was sent
         end
 

@@ -157,7 +157,7 @@ module Guildhall
         def fate(group, topic)
           row = cluster.offsets(group, topic).find { |one| one.partition == partition }
           return {kind: "idle", word: "not known", why: "the group has committed nothing in this partition"} unless row&.committed
-          return {kind: "ok", word: "done", why: "#{row.committed} is the first that is not"} if offset < row.committed
+          return {kind: "ok", word: "done", why: "all offsets before #{row.committed} are"} if offset < row.committed
           return {kind: "ok", word: "done", why: "although earlier messages are not"} if row.done.any? { |range| range.cover?(offset) }
           if row.passed_over.any? { |range| range.cover?(offset) }
             return {kind: "warn", word: "passed over", why: "later messages are done: its key waits, or it is at work"}
