@@ -201,11 +201,8 @@ module Guildhall
           assignment = @assignment
           @missed = in_background("assignment") do
             guarded("assignment") do
-              assignment.missed&.then do |still|
-                request do
-                  raise TimeoutError, MissedAssignment::REASON if still.call
-                end
-              end
+              still = assignment.missed
+              request { raise TimeoutError, MissedAssignment::REASON if still.call } if still
             end
           end
         end
