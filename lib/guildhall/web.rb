@@ -57,7 +57,7 @@ module Guildhall
     # @!visibility private
     def render(view, **locals) = @views[view].render(**locals)
 
-    # Closes the clients that ask the brokers; blocks for some seconds at most. It connects anew where it is called again.
+    # Closes its connections to the brokers; blocks for some seconds at most. The next request connects again.
     # @return [void]
     def close = @lock.synchronize { @cluster&.close && @cluster = nil }
   end

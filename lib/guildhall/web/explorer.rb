@@ -133,10 +133,10 @@ module Guildhall
       def exhausted? = @messages >= MESSAGES || @bytes >= @max_bytes || left <= 0
       def left = SECONDS - (Clock.now - @began_at)
 
-      # @param share [Float] of what is left
       # At least a message is looked at.
       def portion(left, share) = (left * share).ceil.clamp(1..)
 
+      # @param share [Float] of what is left to be searched
       def search(from, til: :end, limit: nil, share: 1.0, &)
         search = @cluster.search(@topic.name, from:, until: til, partitions: from.is_a?(Hash) ? nil : @form.partition, key: @form.key,
           all_partitions: true, where: @form.where, deserializer:, limit:, messages: portion(MESSAGES - @messages, share),

@@ -41,6 +41,17 @@ class WebExplorerTest < GuildhallTest
     Web::Explorer.new(@cluster, topic, Web::Explorer::Form.new(**fields), routed: false, max_bytes:).run
   end
 
+  # @return [Array<Array(Integer, Integer)>] partitions and offsets of all messages, page after page
+  def every_page
+    seen = []
+    rest = nil
+    loop do
+      result = look(rest:)
+      seen.concat(result.found.map { |found| [found.record.partition, found.record.offset] })
+      rest = result.rest or return seen
+    end
+  end
+
   def offsets(result) = result.found.map { |found| found.record.offset }
 
   def test_newest_first_page_after_page_every_message_once
@@ -59,14 +70,7 @@ class WebExplorerTest < GuildhallTest
   def test_newest_of_several_partitions
     produce(120)
     produce(70, partition: 1)
-    seen = []
-    rest = nil
-    loop do
-      result = look(rest:)
-      seen.concat(result.found.map { |found| [found.record.partition, found.record.offset] })
-      rest = result.rest or break
-    end
-    assert_equal [*[0].product([*0...120]), *[1].product([*0...70])], seen.sort
+    assert_equal [*[0].product([*0...120]), *[1].product([*0...70])], every_page.sort
   end
 
   def test_every_message_once_although_their_times_are_in_no_order
@@ -76,14 +80,7 @@ class WebExplorerTest < GuildhallTest
       .each(&:wait)
     producer.close
     @ends = {0 => 65, 1 => 65}
-    seen = []
-    rest = nil
-    loop do
-      result = look(rest:)
-      seen.concat(result.found.map { |found| [found.record.partition, found.record.offset] })
-      rest = result.rest or break
-    end
-    assert_equal [0, 1].product([*0...65]), seen.sort
+    assert_equal [0, 1].product([*0...65]), every_page.sort
   end
 
   # Large messages, or many partitions.

@@ -5,14 +5,14 @@ require_relative "../admin"
 module Guildhall
   module Kafka
     module Group
-      # Says when a member has to join anew because it has missed what the group's coordinator has assigned to it. With the consumer
-      # protocol assignments come with the answers to heartbeats. librdkafka (2.16) waits for an answer as long as for the next heartbeat,
-      # five seconds unless brokers say otherwise, and then sends the same heartbeat again; but a coordinator, which may take longer while
-      # another broker has failed, sends an assignment again only where a heartbeat says everything anew (KIP-848). Then the member would
-      # keep what it is to give up, and nobody would read what it was given. Belongs to the listener's thread.
+      # Says when a member has to join again because the answer with its assignment was lost. With the consumer protocol the coordinator
+      # sends a new assignment with its answer to a heartbeat. librdkafka (2.16) waits for that answer until the next heartbeat is due,
+      # five seconds unless brokers say otherwise, and then repeats the heartbeat. The coordinator answers the repeated one without the
+      # assignment: only a full heartbeat gets it again (KIP-848). The member would keep partitions that it has to give up, and would not
+      # read those that it was given. A coordinator is that slow when another broker has just failed. Belongs to the listener's thread.
       class MissedAssignment
         PAUSE_SECONDS = 5 # between two questions: an assignment that is on its way comes meanwhile
-        REASON = "the group's coordinator has assigned other partitions than this member knows of; joining anew"
+        REASON = "this member does not have the partitions that the group's coordinator has assigned to it; joining again"
         private_constant :PAUSE_SECONDS
 
         # @param client [Client] of the member

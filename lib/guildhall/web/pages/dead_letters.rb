@@ -81,7 +81,7 @@ module Guildhall
           {partition: letter.partition, offset: letter.offset, time: time(letter.time), source: letter.source, group: letter.source_group,
            source_topic: letter.source_topic, source_partition: letter.source_partition, source_offset: letter.source_offset,
            attempts: letter.attempts, error: letter.error_class, mark: mark&.name,
-           key: shown && letter.key ? Printable.words(Printable.utf8(letter.key.b), 80) : nil}
+           key: (key(letter.key) if shown)}
         end
       end
     end

@@ -12,6 +12,9 @@ module Guildhall
 
         private
 
+        # @return [Kafka::Broker::Answer] empty: the application has no groups
+        def own_lag = cluster.own_groups.any? ? cluster.lag : Kafka::Broker::Answer.new([], [])
+
         # @param group [Kafka::Admin::Groups::Group]
         # @param lag [Array<Kafka::Broker::LagWatch::Row>, nil] of this group; nil: it was not asked for
         def group_row(group, lag)
@@ -48,7 +51,7 @@ module Guildhall
 
         def data
           groups = cluster.groups
-          lag = cluster.own_groups.any? ? cluster.lag : Kafka::Broker::Answer.new([], [])
+          lag = own_lag
           rows = lag.group_by(&:group)
           own, others = groups.partition { |group| cluster.own_groups.include?(group.name) }
           missing = cluster.own_groups - own.map(&:name)

@@ -23,11 +23,14 @@ module Guildhall
                  bytes: record.raw_payload&.bytesize, tombstone: record.tombstone?, error: found.failure && reason(found.failure, shown)}
           return row unless shown
 
-          {**row, key: record.key && Printable.words(Printable.utf8(record.key.b), KEY), preview: preview(found)}
+          {**row, key: key(record.key), preview: preview(found)}
         end
 
         # An error's message may quote the payload.
         def reason(failure, shown) = shown ? Kafka::CLI::MessageFormat.reason(failure) : failure.exception.class.name
+
+        # @param bytes [String, nil]
+        def key(bytes) = bytes && Printable.words(Printable.utf8(bytes.b), KEY)
 
         def preview(found)
           bytes = found.record.raw_payload or return

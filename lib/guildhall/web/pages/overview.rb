@@ -18,7 +18,7 @@ module Guildhall
         def title = "Overview"
 
         def data
-          lag = cluster.own_groups.any? ? cluster.lag : Kafka::Broker::Answer.new([], [])
+          lag = own_lag
           groups = cluster.groups
           rows = lag.group_by(&:group)
           own = groups.select { |group| cluster.own_groups.include?(group.name) }
