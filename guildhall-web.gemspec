@@ -9,7 +9,7 @@ Gem::Specification.new do |spec|
   spec.description = "Shows what a Kafka cluster and its consumer groups do, and why: how far each partition is behind, messages decoded " \
                      "as the routes say, dead letters by cause, the schedule. A Rack application, or a process of its own."
   spec.authors = ["The Guildhall developers"]
-  spec.license = "MIT"
+  spec.licenses = %w[MIT 0BSD] # ours; that of idiomorph (lib/guildhall/web/assets)
   spec.required_ruby_version = Guildhall::RUBIES
   spec.files = Dir.chdir(__dir__) do
     Dir["lib/guildhall-web.rb", "{lib,sig}/guildhall/web{.rb,.rbs,/**/*.{rb,rbs}}", "lib/guildhall/web/{assets,views}/*",

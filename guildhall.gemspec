@@ -14,7 +14,7 @@ Gem::Specification.new do |spec|
   spec.files = Dir.chdir(__dir__) do
     # All guides are here, because they link to each other; what another gem has is left out, but for the licence.
     all = Dir["{lib,sig}/**/*.{rb,rbs}", "sig/manifest.yaml", "ext/guildhall/**/*.{c,h,rb}", "exe/guildhall",
-      "{README,CHANGELOG,CONTRIBUTING,SECURITY}.md", "docs/**/*.{md,svg}", "examples/*.rb"]
+      "{README,CHANGELOG,CONTRIBUTING,SECURITY}.md", "docs/**/*.{md,svg,webp}", "examples/*.rb"]
     others = %w[guildhall-kafka guildhall-tools guildhall-web].flat_map { |name| Gem::Specification.load("#{__dir__}/#{name}.gemspec").files }
     all - others - ["examples/demo.rb"] + ["LICENSE.txt"]
   end

@@ -13,10 +13,15 @@ class KafkaRows
   # KB => messages, messages with --quick, goals: Document × Karafka, Document of C
   SIZES = {1 => [1_000_000, 60_000, 5, 0.45], 5 => [300_000, 20_000, 5, 0.6],
            25 => [120_000, 6_000, 5, 0.6], 100 => [40_000, 1_500, 5, 0.6]}.freeze
+  COLUMNS = {1 => 0.75, 5 => 0.95}.freeze # KB => goal: of C
   CONCURRENCIES = [2, 4, 8].freeze
   ADAPTERS = [1, 5].freeze # KB
+  REPORTS = [1, 5].freeze # KB
   ALLOCATOR = [1, 25].freeze # KB
+  DEFERRED = {"hash" => 0.97, "checks" => 1.1}.freeze # mode => goal
   KEEPING = {"MALLOC_MMAP_THRESHOLD_" => 33_554_432, "MALLOC_TRIM_THRESHOLD_" => 268_435_456}.freeze
+  # Of a small heap, the collections depend on how near it is to growing: what is loaded moves that, and hides what is measured.
+  ROOMY = {"RUBY_GC_HEAP_0_INIT_SLOTS" => 400_000, "RUBY_GC_HEAP_1_INIT_SLOTS" => 200_000, "RUBY_GC_HEAP_2_INIT_SLOTS" => 50_000}.freeze
   COLLECTING = {"RUBY_GC_MALLOC_LIMIT" => 8_000_000, "RUBY_GC_MALLOC_LIMIT_MAX" => 8_000_000}.freeze
   PACE = 1_000 # messages a second
 
@@ -32,8 +37,11 @@ class KafkaRows
       automatic(kb)
       raw(kb)
     end
+    COLUMNS.each { |kb, goal| columns(kb, goal) }
     ADAPTERS.each { |kb| adapters(kb) }
+    REPORTS.each { |kb| reports(kb) }
     ALLOCATOR.each { |kb| allocator(kb) }
+    DEFERRED.each { |mode, goal| deferred(mode, goal) }
     ruby_stages("kafka.schema.5KB", "schema", "Karafka with jsonschema_rs", 4)
     ruby_stages("kafka.stages.5KB", "stages", "Karafka doing the same", 2.5)
     skewed
@@ -65,6 +73,20 @@ class KafkaRows
     row("kafka.peak.#{kb}KB", "Karafka's memory", result.ratio(:karafka, :document, "peak_kb"), 1)
   end
 
+  # Five fields of each, without a Document.
+  def columns(kb, goal)
+    name = "kafka.columns.#{kb}KB"
+    rows = "kafka.rows.#{kb}KB"
+    return unless wanted?(name, rows)
+
+    result = race({columns: ours("columns"), rows: ours("rows"), document: ours("document")}, kb)
+    limit = race({c: Contender.new("consumer.c", "raw")}, kb)
+    {name => :columns, rows => :rows}.each do |row, mode|
+      row(row, "Documents", result.ratio(mode, :document))
+      row(row, "C, nothing decoded", result.figure(mode) / limit.figure(:c), (goal if mode == :columns))
+    end
+  end
+
   # Eager Hashes, which the reader does not decode: what `parallel: nil` comes to, against the better of true and false.
   def automatic(kb)
     return unless wanted?(name = "kafka.automatic.#{kb}KB")
@@ -86,12 +108,29 @@ class KafkaRows
     names.each { |which, name| row(name, "without adapters", result.ratio(which, :none), 0.97) }
   end
 
+  # What the process does goes into a topic. Either has a larger heap from the start. In that of this script, which grows by steps, the
+  # objects that reports load move how often garbage is collected, as any others would.
+  def reports(kb)
+    return unless wanted?(name = "kafka.reports.#{kb}KB")
+
+    result = race({reports: ours("document", {"REPORTS" => true, **ROOMY}), none: ours("document", ROOMY)}, kb, rounds: quick? ? 1 : 9)
+    row(name, "without reports", result.ratio(:reports, :none), 0.99)
+  end
+
   # librdkafka's buffers come and go by the megabyte: what glibc gives back to the system comes again a page fault at a time.
   def allocator(kb)
     return unless wanted?(name = "kafka.allocator.#{kb}KB")
 
     result = race({keeping: ours("document", KEEPING), plain: ours("document")}, kb, rounds: quick? ? 1 : 5)
     row(name, "glibc's defaults", result.ratio(:keeping, :plain))
+  end
+
+  # Hashes, and Hashes that pipelines of workers check: full collections by the process, against Ruby's own.
+  def deferred(mode, goal)
+    return unless wanted?(name = "kafka.deferred.#{mode}.5KB")
+
+    result = race({deferred: ours(mode, "GARBAGE_COLLECTION" => "deferred"), ruby: ours(mode)}, 5, rounds: quick? ? 1 : 5)
+    row(name, "config.garbage_collection = :ruby", result.ratio(:deferred, :ruby), goal)
   end
 
   def raw(kb)

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 # bin/bench NAME [--quick] [--json] [--only ROW,…]: runs benchmark/NAME.rb. Each script checks its results, then times ours and the
-# others in turn within one run, and prints ratios. --chart draws the picture of the README from rows that --json has printed.
+# others in turn within one run, and prints ratios.
 
 require_relative "support/usage"
 
@@ -16,13 +16,6 @@ if name == "--report"
   all = names.reject { |one| %w[talk languages].include?(one) || (servers.empty? && one.match?(/\Akafka|\Akarafka|\Aactive_job/)) }
   wanted = chosen.empty? ? all : chosen.flat_map { |one| one == "talk" ? tables & all : [one] }
   exit(Bench::Report.new(options.delete("--page") ? [] : wanted).write(options))
-elsif name == "--chart" && rest.any?
-  require "json"
-  require_relative "support/chart"
-  missing = rest.reject { |path| File.file?(path) }
-  Bench::Usage.refuse("no file #{missing.join(", ")}: bin/bench NAME --json > FILE makes one") if missing.any?
-  rows = rest.flat_map { |path| File.readlines(path, encoding: "UTF-8").map { |line| JSON.parse(line) } }
-  puts Bench::Chart.new(rows).write || abort("bin/bench: none of the chart's rows is in there")
 elsif names.include?(name) && rest.intersect?(["--help", "-h"])
   header = File.foreach(scripts.fetch(name), encoding: "UTF-8").drop(1).drop_while { |line| line == "\n" }
   puts "usage: bin/bench #{name} [--quick] [--json] [--only ROW,…]", ""
@@ -34,9 +27,8 @@ elsif name.nil? || ["--help", "-h"].include?(name)
   puts "usage: bin/bench NAME [--quick] [--json] [--only ROW,…]   one of: #{names.sort.join(", ")}"
   puts "       bin/bench NAME --help                              what it measures"
   puts "       bin/bench talk [TABLE…] [--quick]                  the talk's tables, and a page of them"
-  puts "       bin/bench --report [NAME…] [--quick]               all of them, or these, into benchmark/RESULTS.md and its page"
-  puts "       bin/bench --report --page                          writes both of what was measured before"
-  puts "       bin/bench --chart FILE…                            draws docs/images/figures.svg from what --json has printed"
+  puts "       bin/bench --report [NAME…] [--quick]               all of them, or these, into benchmark/RESULTS.md, its page and the guides"
+  puts "       bin/bench --report --page                          writes these of what was measured before"
 else
   Bench::Usage.refuse("no benchmark #{name}#{Guildhall::Suggestion.for(name, names)}; bin/bench --help lists them")
 end

@@ -8,6 +8,7 @@ require_relative "guildhall/instrumentation"
 require_relative "guildhall/soft_dependency"
 require_relative "guildhall/queue"
 require_relative "guildhall/codecs"
+require_relative "guildhall/columns"
 require_relative "guildhall/pipeline"
 require_relative "guildhall/pool"
 require_relative "guildhall/railtie" if defined?(Rails::Railtie)

@@ -3,6 +3,9 @@
 require "test_helper"
 require "guildhall/cli"
 require "guildhall/kafka"
+require "guildhall/web"
+require "rack/builder"
+require "rack/mock_request"
 require "psych"
 require "shellwords"
 require "openssl"
@@ -15,6 +18,8 @@ class DeployingTest < GuildhallTest
   DEPLOYING = File.read(File.join(Guide::ROOT, "docs/kafka_deploying.md"))
   OPERATING = File.read(File.join(Guide::ROOT, "docs/kafka_operating.md"))
   PORT = 9292
+
+  DASHBOARD = File.read(File.join(Guide::ROOT, "docs/web.md"))
 
   # The block of a language below a heading.
   def block(heading, language) = DEPLOYING[/^## #{heading}\n.*?^```#{language}\n(.*?)^```$/m, 1]
@@ -29,6 +34,19 @@ class DeployingTest < GuildhallTest
     blocks = Guide.all.flat_map { |guide| File.read(File.join(Guide::ROOT, guide.name)).scan(/^```ya?ml\n(.*?)^```$/m).flatten }
     assert_operator blocks.size, :>=, 3
     blocks.each { |yaml| assert_kind_of Hash, Psych.safe_load(yaml, aliases: true) }
+  end
+
+  # Who has no name, or one of another domain, is let in nowhere, whatever the proxy passes on.
+  def test_the_dashboard_behind_a_proxy_with_single_sign_on
+    code = DASHBOARD[/^<!-- file: config.ru -->\n```ruby\n(.*?)^```$/m, 1].sub(/^require_relative .*\n/, "")
+    ENV["GUILDHALL_WEB_KEY"] = "k" * 32
+    page = Rack::MockRequest.new(Rack::Builder.new { instance_eval(code) }.to_app)
+    header = "HTTP_#{DASHBOARD[/proxy_set_header (X-\S+) \$email;/, 1].upcase.tr("-", "_")}"
+    statuses = {nil => 403, "" => 403, "eve@evil.example" => 403, "ada@shop.example" => 404}
+    assert_equal statuses, statuses.to_h { |name, _| [name, page.get("/guildhall/nothing", {header => name}.compact).status] }
+    assert_equal 404, page.get("/", header => "ada@shop.example").status
+  ensure
+    ENV.delete("GUILDHALL_WEB_KEY")
   end
 
   def test_supervisors_wait_for_longer_than_the_stop_may_take

@@ -39,6 +39,19 @@ class GuidesTest < GuildhallTest
     assert_empty broken
   end
 
+  # As GitHub makes the anchor of a heading.
+  def test_links_lead_to_a_heading
+    texts = [*GUIDES.map(&:name), "README-web.md", "CONTRIBUTING.md"].to_h { |name| [name, File.read(File.join(Guide::ROOT, name)).gsub(/^```.*?^```$/m, "")] }
+    anchors = texts.transform_values { |text| text.scan(/^\#{2,6} (.+)$/).flatten.map { |heading| heading.downcase.gsub(/[^\p{L}\p{N} _-]/, "").tr(" ", "-") } }
+    broken = texts.flat_map do |name, text|
+      text.scan(/\]\(([^)#: ]*)#([^)]+)\)/).reject do |path, anchor|
+        target = path.empty? ? name : File.expand_path(path, File.join("/", File.dirname(name))).delete_prefix("/")
+        anchors.fetch(target, []).include?(anchor)
+      end.map { |path, anchor| "#{name}: #{path}##{anchor}" }
+    end
+    assert_empty broken
+  end
+
   def test_architecture_names_files_that_exist
     files = Dir[File.join(Guide::ROOT, "{lib,ext,test}/**/*.{rb,c,h}")].map { |path| "/#{path}" }
     named = File.read(File.join(Guide::ROOT, "docs/architecture.md")).scan(%r{[a-z_/]+(?:\.inc)?\.(?:rb|c|h)\b}).uniq

@@ -5,6 +5,7 @@ require "support/file_references"
 require "support/installed_gems"
 require "fileutils"
 require "tmpdir"
+require_relative "../tool/bill_of_materials"
 require_relative "../tool/environment"
 
 # The gems as a user gets them: built, installed into an empty GEM_HOME, used from outside the checkout.
@@ -65,6 +66,49 @@ class PackagingTest < GuildhallTest
   def test_each_gem_has_the_files_that_its_files_name
     missing = SPECIFICATIONS.transform_values { |specification| FileReferences.new(ROOT, specification.files).missing - IN_A_CHECKOUT }
     assert_equal BuiltGems::NAMES.to_h { |name| [name, []] }, missing
+  end
+
+  # As somebody else builds them, in another clone with another umask, to compare them with what is published.
+  def test_gems_are_the_same_to_the_byte_wherever_they_are_built
+    Dir.mktmpdir do |folder|
+      clone = File.join(folder, "clone")
+      tracked, = run_command(%w[git ls-files])
+      (tracked.lines(chomp: true) - ["vendor/webhooks"]).each do |path|
+        FileUtils.mkdir_p(File.join(clone, File.dirname(path)))
+        FileUtils.cp(File.join(ROOT, path), File.join(clone, path))
+        File.chmod(File.executable?(File.join(ROOT, path)) ? 0o775 : 0o660, File.join(clone, path))
+      end
+      there, here = %w[there here].map { |name| File.join(folder, name) }
+      build = 'require "./tool/built_gems"; BuiltGems::NAMES.each { |name| BuiltGems.build(name, ARGV.fetch(0)) }'
+      out, err, status = run_command([RbConfig.ruby, "-e", build, there], env: {"RUBYLIB" => nil, "RUBYOPT" => nil}, chdir: clone)
+      assert_predicate status, :success?, out + err
+      BuiltGems::NAMES.each { |name| BuiltGems.build(name, here) }
+      files = Dir.children(here).sort
+      assert_equal [4, files], [files.size, Dir.children(there).sort]
+      assert_equal(*[here, there].map { |one| files.to_h { |file| [file, Digest::SHA256.file(File.join(one, file)).hexdigest] } })
+    end
+  end
+
+  def test_bills_of_materials_and_checksums
+    Dir.mktmpdir do |folder|
+      paths = BuiltGems::NAMES.map { |name| BuiltGems.build(name, folder) }
+      BillOfMaterials.write(paths)
+      sums = File.readlines(File.join(folder, "SHA256SUMS"), chomp: true).to_h { |line| line.split("  ").reverse }
+      assert_equal Dir.children(folder).sort - ["SHA256SUMS"], sums.keys.sort
+      sums.each { |name, sum| assert_equal Digest::SHA256.file(File.join(folder, name)).hexdigest, sum }
+      web = JSON.parse(File.read(File.join(folder, "guildhall-web-#{Guildhall::VERSION}.cdx.json")))
+      assert_equal ["CycloneDX", "1.6", "pkg:gem/guildhall-web@#{Guildhall::VERSION}"], [*web.values_at("bomFormat", "specVersion"), web["metadata"]["component"]["purl"]]
+      parts = web["components"].to_h { |part| [part["name"], part["licenses"].map { |one| one["license"]["id"] }] }
+      assert_equal({"idiomorph" => ["0BSD"], "guildhall-kafka" => ["MIT"], "rack" => ["MIT"]}, parts)
+    end
+  end
+
+  # Whoever adds a file of somebody else's adds its licence, and names it in the bill.
+  def test_files_of_others_are_named_with_their_licences
+    licences = SPECIFICATIONS.transform_values { |specification| specification.files.grep(/\.LICENSE\z/) }
+    named = BuiltGems::NAMES.to_h { |name| [name, BillOfMaterials::BUNDLED.fetch(name, {}).keys.map { |file| "#{file.delete_suffix(File.extname(file))}.LICENSE" }] }
+    assert_equal named, licences
+    assert_equal({"guildhall-web" => %w[MIT 0BSD]}, SPECIFICATIONS.transform_values(&:licenses).reject { |_, ids| ids == ["MIT"] })
   end
 
   # In the gem, or at an address of the repository.

@@ -18,7 +18,7 @@ class RunTest < GuildhallTest
 
         def meet(mine, other) # each waits for the other one
           File.write(File.join(ENV.fetch("FOLDER"), mine), "")
-          eventually(60) { File.exist?(File.join(ENV.fetch("FOLDER"), other)) }
+          eventually { File.exist?(File.join(ENV.fetch("FOLDER"), other)) }
         end
       end
     RUBY

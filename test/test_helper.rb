@@ -42,7 +42,7 @@ class GuildhallTest < Minitest::Test
 
   # Waits until the block is true: deadlines, not sleeps.
   # @param seconds [Numeric]
-  def eventually(seconds = 10, message = "not so within #{seconds} s")
+  def eventually(seconds = 60, message = "not so within #{seconds} s")
     limit = Process.clock_gettime(Process::CLOCK_MONOTONIC) + seconds
     until (value = yield)
       flunk(message) if Process.clock_gettime(Process::CLOCK_MONOTONIC) > limit

@@ -19,7 +19,8 @@ class BuiltGems
   # @return [Gem::Specification]
   def self.specification(name) = Dir.chdir(ROOT) { Gem::Specification.load("#{name}.gemspec") }
 
-  # What `gem build` would only warn of is an error, unless RubyGems is mistaken.
+  # What `gem build` would only warn of is an error, unless RubyGems is mistaken. The same files make the same bytes with the same RubyGems:
+  # it has one time for all files (SOURCE_DATE_EPOCH, or its own), and modes, which depend on the umask of who has cloned, are made equal.
   # @param name [String]
   # @param folder [String]
   # @return [String] the gem's path
@@ -27,6 +28,7 @@ class BuiltGems
     specification = specification(name)
     path = File.join(folder, specification.file_name)
     FileUtils.mkdir_p(folder)
+    specification.files.each { |file| File.chmod(File.executable?(File.join(ROOT, file)) ? 0o755 : 0o644, File.join(ROOT, file)) }
     Dir.chdir(ROOT) { Gem::DefaultUserInteraction.use_ui(Gem::SilentUI.new) { Gem::Package.build(specification, false, !MISTAKEN, path) } }
     path
   end

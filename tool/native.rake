@@ -10,6 +10,8 @@ require "rake/extensiontask"
     task.ext_dir = "ext/#{extension}"
     task.lib_dir = "lib/#{folder}"
     task.cross_compile = true
+    # Without symbols: a fifth of the size. ld64, of macOS, has no such option.
+    task.config_options << "--with-dldflags=-s" unless ENV.fetch("RCD_PLATFORM", RUBY_PLATFORM).include?("darwin")
     task.cross_platform = ENV.fetch("RCD_PLATFORM", RUBY_PLATFORM)
     task.cross_compiling do |precompiled|
       # One library for each Ruby: lib/guildhall/4.0/native.so. lib/guildhall/native.rb finds it; of the other gem only precompiled ones

@@ -3,8 +3,10 @@
 require "open3"
 require "rbconfig"
 require "tmpdir"
+require_relative "bill_of_materials"
 require_relative "built_gems"
 require_relative "environment"
+require_relative "../benchmark/support/report"
 require_relative "../test/support/guide"
 
 # What a release has to pass: the gems are built into pkg/, installed into an empty GEM_HOME, run their READMEs from a folder outside
@@ -20,7 +22,9 @@ class ReleaseCheck
     Dir.mktmpdir("release") do |home|
       @gems = BuiltGems.new(File.realpath(home))
       step("version") { check_version }
+      step("figures") { check_figures }
       paths = BuiltGems::NAMES.map { |name| step("build #{name}") { build(name) } }
+      step(BillOfMaterials::SUMS) { BillOfMaterials.write(paths) && nil }
       step("install") { [@gems.install(paths), nil] }
       step("guildhall version") { [outside(File.join(@gems.home, "bin/guildhall"), "version"), nil] }
       %w[README.md README-kafka.md README-tools.md README-web.md].each { |name| step(name) { run_page(Guide.new(File.join(ROOT, name))) } }
@@ -48,6 +52,11 @@ class ReleaseCheck
     raise Failed, "CHANGELOG.md has no entry for #{version}" unless changes.match?(entry)
 
     [version, version]
+  end
+
+  def check_figures
+    wrong = Bench::Report.new([]).stale.keys | Bench::Figures.all_by_hand.keys
+    raise Failed, "figures that are not those of benchmark/results: #{wrong.join(", ")}; bin/rake figures" if wrong.any?
   end
 
   def build(name)

@@ -1,8 +1,9 @@
 # frozen_string_literal: true
 
 # A contender: guildhall_consumer.rb SERVERS TOPIC COUNT MODE, with CONCURRENCY, WORKERS, MEMBERS, PARALLEL (true or false: where
-# payloads are decoded), FREEZE (the broker's process, which stands still once all is read ahead) and ADAPTERS (metrics, or all) in the
-# environment. MODE: document, hash, survey, raw, schema, stages, cpu, io, virtual, latency, memory, members.
+# payloads are decoded), FREEZE (the broker's process, which stands still once all is read ahead), ADAPTERS (metrics, or all),
+# REPORTS (true) and GARBAGE_COLLECTION in the environment. MODE: document, columns, rows, hash, survey, raw, schema, stages, checks, cpu,
+# io, virtual, latency, memory, members.
 require "guildhall/kafka"
 require "guildhall/json"
 require "guildhall/schema"
@@ -21,6 +22,7 @@ module Stages
   WANTED = Guildhall.select { |order| OrderTask.wanted?(order) }
   SUMMARY = Guildhall.map { |order| OrderTask.summary(order) }
   ALL = Guildhall::JSON.lazy >> CHECK >> WANTED >> SUMMARY
+  EAGER = Guildhall::JSON >> CHECK >> WANTED >> SUMMARY
   VALID = Guildhall::JSON.lazy >> Guildhall::Schema.new(Orders::SCHEMA).validator
 end
 
@@ -30,6 +32,33 @@ class FieldsConsumer < Guildhall::Kafka::Consumer
     STOPWATCH.start
     sum = 0
     messages.each { |message| sum += Orders.read(message.payload) }
+    STOPWATCH.add(messages.size, sum)
+  end
+end
+
+# The same five fields, as columns: nothing else of a payload becomes an object.
+class ColumnsConsumer < Guildhall::Kafka::Consumer
+  PATHS = Guildhall::Columns.new("id", "status", "total", "customer.email", ["items", 0, "quantity"])
+
+  def consume
+    STOPWATCH.start
+    sum = 0
+    messages.pluck(PATHS).each do |id, status, total, email, quantity|
+      sum += id + status.bytesize + (total * 100).round + email.bytesize + quantity
+    end
+    STOPWATCH.add(messages.size, sum)
+  end
+end
+
+# And as `upsert_all` takes them.
+class RowsConsumer < Guildhall::Kafka::Consumer
+  PATHS = Guildhall::Columns.new(id: "id", status: "status", total: "total", email: "customer.email", quantity: ["items", 0, "quantity"])
+
+  def consume
+    STOPWATCH.start
+    sum = messages.rows(PATHS).sum do |row|
+      row[:id] + row[:status].bytesize + (row[:total] * 100).round + row[:email].bytesize + row[:quantity]
+    end
     STOPWATCH.add(messages.size, sum)
   end
 end
@@ -129,6 +158,8 @@ Guildhall::Kafka.configure do |config|
     Guildhall::Kafka.instrumentation.subscribe("statistics.emitted") { |event| ReadAhead.watch(event.payload[:statistics]) }
   end
   config.concurrency = Integer(ENV.fetch("CONCURRENCY", "5"))
+  config.reports = ENV["REPORTS"] == "true"
+  config.garbage_collection = ENV.fetch("GARBAGE_COLLECTION", "ruby").to_sym
   if ENV["ADAPTERS"]
     require_relative "adapters"
     Adapters.switch_on(config, traces: ENV["ADAPTERS"] == "all")
@@ -139,12 +170,14 @@ Guildhall::Kafka.instrumentation.subscribe("error.occurred") { |event| warn(even
 Guildhall::Kafka.routes do
   multiplexing Integer(ENV["MEMBERS"]) if ENV["MEMBERS"]
   topic(name) do
-    consumer({"raw" => RawConsumer, "stages" => StagesConsumer, "cpu" => WorkConsumer, "io" => WorkConsumer, "virtual" => WorkConsumer,
-              "latency" => LatencyConsumer, "memory" => MemoryConsumer, "survey" => SurveyConsumer}.fetch(mode, FieldsConsumer))
+    consumer({"raw" => RawConsumer, "stages" => StagesConsumer, "checks" => StagesConsumer, "cpu" => WorkConsumer,
+              "io" => WorkConsumer, "virtual" => WorkConsumer, "latency" => LatencyConsumer, "memory" => MemoryConsumer,
+              "survey" => SurveyConsumer, "columns" => ColumnsConsumer, "rows" => RowsConsumer}.fetch(mode, FieldsConsumer))
     case mode
-    when "document", "latency", "memory", "members" then deserializer Guildhall::JSON.lazy
+    when "document", "columns", "rows", "latency", "memory", "members" then deserializer Guildhall::JSON.lazy
     when "hash", "survey" then deserializer Guildhall::JSON
     when "stages" then deserializer Stages::ALL
+    when "checks" then deserializer Stages::EAGER
     when "schema" then deserializer Stages::VALID
     when "virtual" then virtual_partitions partitioner: lambda(&:offset), reducer: lambda(&:itself)
     end

@@ -32,7 +32,8 @@ class Toolchains
   private
 
   def rubies
-    {"Guildhall, Documents" => process(*@ruby, File.join(KAFKA, "guildhall_consumer.rb"), last: ["document"]),
+    {"Guildhall, columns" => process(*@ruby, File.join(KAFKA, "guildhall_consumer.rb"), last: ["columns"]),
+     "Guildhall, Documents" => process(*@ruby, File.join(KAFKA, "guildhall_consumer.rb"), last: ["document"]),
      "Guildhall, Hashes" => process(*@ruby, File.join(KAFKA, "guildhall_consumer.rb"), last: ["hash"]),
      "Karafka" => process(*@ruby, File.join(KAFKA, "karafka_consumer.rb"), last: ["hash"])}
   end

@@ -4,7 +4,7 @@ require "json"
 require_relative "../support/pool_peers"
 
 # Ways to use Ractors for batches of JSON, as their authors would write them. Each has `map(texts)`, which returns what JSON.parse gives, frozen
-# and in order, and `close`. See docs/patterns.md.
+# and in order, and `close`. See docs/slow_ractors.md.
 module Patterns
   # What a worker does with a part of a batch.
   module Work

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require "guildhall/chart"
-require_relative "machine"
+require_relative "results"
 
 class Bench
   # docs/images/figures.svg, the picture of the README: how many times faster than what people use today, one bar per row.
@@ -18,25 +18,19 @@ class Bench
       ["pool.never_slower 0.7 KB × 1", "same codec inline"] => "one small payload on the pool × no pool"
     }.freeze
 
-    # @param rows [Array<Hash>] as the scripts print them with --json
-    # @param machine [String]
-    def initialize(rows, machine: Machine.description)
-      found = rows.to_h { |row| [row.values_at("row", "against"), row["ratio"]] }
-      @bars = ROWS.filter_map { |key, label| [label, found[key]] if found[key] }
-      @machine = machine
+    # @param taken [Array<Results::Taken>]
+    def initialize(taken)
+      found = taken.select { |results| results.way == "plain" && !results.quick }.flat_map { |results| results.rows.map { |row| [row, results] } }
+        .to_h { |row, results| [row.values_at("row", "against"), [row, results]] }
+      @bars = ROWS.filter_map { |key, label| [label, *found[key]] if found[key] }
     end
 
-    # @return [String, nil] where it is; nil: none of the rows was measured
-    def write(path = PATH)
+    # @return [String, nil] nil: none of the rows was measured
+    def svg
       return if @bars.empty?
 
-      File.write(path, svg)
-      path
-    end
-
-    # @return [String]
-    def svg
-      Guildhall::Chart::Bars.new(@bars, title: "Times as fast (1 = the same); #{@machine}", mark: 1).to_svg
+      title = "Times as fast (1 = the same); #{Results.conditions(@bars.map { |_, row, results| [row, results] })}, without YJIT"
+      Guildhall::Chart::Bars.new(@bars.map { |label, row, _| [label, row["ratio"]] }, title:, mark: 1).to_svg
     end
   end
 end

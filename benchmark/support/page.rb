@@ -23,12 +23,17 @@ class Bench
     end
 
     # @param path [String] of the page; charts lie in `charts` beside it
+    # @return [Hash{String=>String}] page and charts by their paths
+    def files(path)
+      {path => html, **@tables.to_h { |name, ways| [File.join(File.dirname(path), "charts", "#{name}.svg"), chart(name, ways)] }}
+    end
+
     # @return [String] the path
     def write(path)
-      folder = File.join(File.dirname(path), "charts")
-      FileUtils.mkdir_p(folder)
-      @tables.each { |name, ways| File.write(File.join(folder, "#{name}.svg"), chart(name, ways)) }
-      File.write(path, html)
+      files(path).each do |file, text|
+        FileUtils.mkdir_p(File.dirname(file))
+        File.write(file, text)
+      end
       path
     end
 

@@ -3,10 +3,11 @@
 require_relative "suite"
 require_relative "page"
 require_relative "chart"
+require_relative "figures"
 require_relative "usage"
 
 class Bench
-  # benchmark/RESULTS.md, the page and the charts, of all that was measured and kept, whenever that was.
+  # benchmark/RESULTS.md, the page, the charts and the guides' tables, of all that was measured and kept, whenever that was.
   class Report
     PATH = File.expand_path("../RESULTS.md", __dir__)
     PAGE = File.expand_path("../results/index.html", __dir__)
@@ -21,15 +22,24 @@ class Bench
     # @return [Integer] exit status
     def write(arguments)
       suite = Suite.new(@names, arguments).tap(&:run) if @names.any?
-      taken = Results.all
-      Usage.refuse("nothing was measured yet: bin/bench --report NAME measures") if taken.empty?
-      File.write(PATH, [header, *taken.map { |table| section(table) }].join("\n"))
-      puts PATH, Page.new(taken, title: "Guildhall: what bin/bench has measured", remark: REMARK).write(PAGE),
-        *Chart.new(taken.reject(&:quick).flat_map(&:rows)).write
+      Usage.refuse("nothing was measured yet: bin/bench --report NAME measures") if Results.all.empty?
+      changed = stale
+      changed.each { |path, text| File.write(path, text) }
+      puts(changed.any? ? changed.keys : "nothing has changed")
       suite&.failed.to_a.empty? ? 0 : 1
     end
 
+    # @return [Hash{String=>String}] files that do not show what was measured, as they should be, by their paths
+    def stale = files.reject { |path, text| File.exist?(path) && File.read(path, encoding: "UTF-8") == text }
+
     private
+
+    # Every file that shows figures.
+    def files
+      taken = Results.all
+      {PATH => [header, *taken.map { |table| section(table) }].join("\n"), Chart::PATH => Chart.new(taken).svg,
+       **Page.new(taken, title: "Guildhall: what bin/bench has measured", remark: REMARK).files(PAGE), **Figures.new(taken).pages}.compact
+    end
 
     def header
       <<~TEXT

@@ -10,6 +10,9 @@ class Bench
     FOLDER = File.expand_path("../results", __dir__)
     Taken = Data.define(:name, :machine, :date, :quick, :cut, :rows) do
       def self.from(hash) = new(**hash.transform_keys(&:to_sym))
+
+      # @return [String] "yjit" or "plain"
+      def way = machine.include?("(YJIT)") ? "yjit" : "plain"
     end
 
     class << self
@@ -21,8 +24,16 @@ class Bench
       def save(name, rows, machine:, quick: false, cut: nil, folder: FOLDER)
         taken = Taken.new(name:, machine:, date: Time.now.strftime("%F %R"), quick:, cut:, rows:)
         FileUtils.mkdir_p(folder)
-        File.write(File.join(folder, "#{name}.#{machine[/\(YJIT\)/] ? "yjit" : "plain"}.json"), JSON.pretty_generate(taken.to_h))
+        File.write(File.join(folder, "#{name}.#{taken.way}.json"), JSON.pretty_generate(taken.to_h))
         taken
+      end
+
+      # @param found [Array<Array(Hash, Taken)>] rows, and the results that they stand in
+      # @return [String] machine and dates: a row that was taken on another day than the others says so
+      def conditions(found)
+        machines = found.map { |_, taken| taken.machine.sub(/ \((?:no )?YJIT\)/, "")[/[^;]+/] }.uniq
+        dates = found.map { |row, taken| row["note"].to_s[/taken on (\S+)/, 1] || taken.date[0, 10] }.uniq.sort
+        "#{machines.join(" and ")}, #{dates.join(" and ")}"
       end
 
       # @return [Array<Taken>] by name, without YJIT first

@@ -3,13 +3,18 @@
 require "optparse"
 
 module Demo
+  NO_BROKER = "--web (the broker inside this process describes neither topics nor groups: name one in KAFKA_BOOTSTRAP_SERVERS, such as " \
+              "localhost:9092 after `docker compose up -d`)"
+  private_constant :NO_BROKER
+
   # What the user asked for.
-  Options = Data.define(:messages, :workers, :seconds, :topic, :group, :record, :json) do
+  Options = Data.define(:messages, :workers, :seconds, :topic, :group, :record, :json, :web) do
     def self.parse(arguments)
-      chosen = {messages: 20_000, workers: nil, seconds: nil, topic: nil, group: nil, record: nil, json: false}
+      chosen = {messages: 20_000, workers: nil, seconds: nil, topic: nil, group: nil, record: nil, json: false, web: false}
       parser = build_parser(chosen)
       rest = parser.parse(arguments)
       raise OptionParser::InvalidArgument, rest.join(" ") unless rest.empty?
+      raise OptionParser::InvalidArgument, NO_BROKER if chosen[:web] && ENV.fetch("KAFKA_BOOTSTRAP_SERVERS", "").empty?
 
       chosen[:topic] ||= "guildhall-demo-#{Time.now.strftime("%Y%m%d-%H%M%S")}-#{Process.pid}"
       chosen[:group] ||= chosen[:topic]
@@ -40,6 +45,7 @@ module Demo
         end
         options.on("--record FILE", "append partition and offset of each message handled") { |path| chosen[:record] = path }
         options.on("--json", "print the figures as one line of JSON") { chosen[:json] = true }
+        options.on("--web", "show the broker's topics and groups on the dashboard, until Ctrl-C") { chosen[:web] = true }
         options.on("-h", "--help", "show this") { puts(options) || exit }
       end
     end

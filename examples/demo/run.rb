@@ -26,13 +26,27 @@ module Demo
     # @return [Integer] exit status
     def call
       trap_interrupt
-      with_broker { |servers, broker| run(servers, broker) }
+      with_broker { |servers, broker| @options.web ? with_page(servers) { run(servers, broker) } : run(servers, broker) }
     rescue Topic::Lost, Topic::Unreachable, Rdkafka::RdkafkaError, Guildhall::Error => error
       warn("bin/demo: #{error.message}")
       1
     end
 
     private
+
+    # Beside the dashboard, a process of its own that says its address, until Ctrl-C.
+    def with_page(servers)
+      command = File.expand_path("../../exe/guildhall", __dir__)
+      @page = Process.spawn(RbConfig.ruby, command, "web", "--brokers", servers, "--port", "0", pgroup: true)
+      status = yield
+      return status if interrupted?
+
+      warn("  the dashboard stays until Ctrl-C")
+      sleep(0.1) until interrupted? || Process.wait(@page, Process::WNOHANG).tap { |ended| @page = nil if ended }
+      status
+    ensure
+      Process.kill(:TERM, @page) && Process.wait(@page) if @page
+    end
 
     # What comes, before it begins.
     def announce
@@ -117,7 +131,12 @@ module Demo
     # The first Ctrl-C ends things in order; who presses it again wants out.
     def trap_interrupt
       %w[INT TERM].each do |signal|
-        trap(signal) { (@interrupts += 1) > 1 ? exit!(INTERRUPTED) : nil }
+        trap(signal) do
+          next if (@interrupts += 1) == 1
+
+          Process.kill(:KILL, @page) if @page
+          exit!(INTERRUPTED)
+        end
       end
     end
 

@@ -15,6 +15,7 @@ RUBY_FUNC_EXPORTED void Init_native(void)
     guildhall_init_caches();
     guildhall_init_assumptions(guildhall);
     guildhall_init_document_plain(guildhall);
+    guildhall_init_columns(guildhall);
     guildhall_init_text(guildhall);
     guildhall_init_json(guildhall);
     guildhall_init_msgpack(guildhall);

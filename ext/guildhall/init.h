@@ -6,6 +6,7 @@
 void guildhall_init_schema(VALUE guildhall);
 void guildhall_init_pipeline(VALUE guildhall);
 void guildhall_init_document_plain(VALUE guildhall);
+void guildhall_init_columns(VALUE guildhall);
 void guildhall_init_text(VALUE guildhall);
 void guildhall_init_block_pool(VALUE guildhall);
 void guildhall_init_gc_block(void);

@@ -12,10 +12,11 @@ if (sanitize = ENV.fetch("GUILDHALL_SANITIZE", nil))
   $LDFLAGS << " -fsanitize=#{sanitize}"
 end
 append_cflags("-fstack-clash-protection") # see the extension guildhall
-# guildhall/decoder.h, platform.h, sharing.h: from the checkout that both gems are built from, else from the installed gem.
+# guildhall/decoder.h, columns.h, platform.h, sharing.h: from the checkout that both gems are built from, else from the installed gem.
 decoder = [File.join(__dir__, "../guildhall/include"),
            *Gem::Specification.find_all_by_name("guildhall").map { |gem| File.join(gem.full_gem_path, "ext/guildhall/include") }]
   .find { |folder| File.exist?(File.join(folder, "guildhall/decoder.h")) }
 abort("guildhall-kafka: guildhall/decoder.h not found; install the gem guildhall first") unless decoder
 $INCFLAGS << " -I#{File.expand_path(decoder)}"
 create_makefile("guildhall/kafka/native")
+File.write("Makefile", "\n$(OBJS): #{Dir[File.join(decoder, "guildhall/*.h")].join(" ")}\n", mode: "a") # both gems agree on what is in them

@@ -14,8 +14,6 @@ static void kafka_partition_queue_mark(void *pointer)
     rb_gc_mark(queue->topic);
     rb_gc_mark(queue->codec);
     rb_gc_mark(queue->records);
-    rb_gc_mark(queue->documents);
-    rb_gc_mark(queue->wrapping);
     rb_gc_mark(queue->literal);
 }
 
@@ -99,6 +97,7 @@ bool guildhall_partition_queue_add(guildhall_partition_queue *queue, const guild
     *queue->last = entry;
     queue->last = &entry->next;
     queue->count++;
+    queue->entry_bytes += guildhall_kafka_entry_bytes(entry);
     queue->average_size = queue->average_size ? (queue->average_size * 7 + entry->size) / 8 : entry->size;
     return true;
 }
@@ -124,41 +123,28 @@ size_t guildhall_partition_queue_wanted(const guildhall_partition_queue *queue, 
     return fitting < most ? fitting : most;
 }
 
-static void kafka_partition_queue_settle(guildhall_partition_queue *queue)
-{
-    if (queue->wrapping) guildhall_kafka_record_not_wrapped(queue->wrapping);
-    queue->wrapping = Qfalse;
-}
-
-/* What can fail comes before an entry changes hands, or after it is safe in a Record. */
+/* What can fail comes before an entry changes hands. */
 void guildhall_partition_queue_make_records(guildhall_partition_queue *queue)
 {
-    kafka_partition_queue_settle(queue);
     if (!queue->records) queue->records = rb_ary_new_capa((long)queue->count);
-    if (queue->decoder && !queue->documents) queue->documents = rb_ary_new_capa((long)queue->count);
+    rb_ary_resize(queue->records, queue->made + (long)queue->count);
+    guildhall_kafka_entries_adopt(queue->entry_bytes); /* may collect garbage */
+    queue->entry_bytes = 0;
     while (queue->first) {
-        VALUE record = guildhall_kafka_record_new();
-        rb_ary_push(queue->records, record);
         guildhall_kafka_entry *entry = queue->first;
+        RARRAY_ASET(queue->records, queue->made, guildhall_kafka_record_new(entry, queue->topic, queue->codec));
+        queue->made++;
         queue->first = entry->next;
         __builtin_prefetch(queue->first); /* written by another processor perhaps, and a while ago */
         queue->count--;
         if (!queue->first) queue->last = &queue->first;
-        guildhall_kafka_record_fill(record, entry, queue->topic, queue->codec);
         queue->bytes += entry->payload_length;
-        if (!queue->decoder) continue;
-        queue->wrapping = record;
-        VALUE document = guildhall_kafka_record_wrap(record);
-        queue->wrapping = Qfalse;
-        rb_ary_store(queue->documents, RARRAY_LEN(queue->records) - 1, document);
     }
 }
 
 VALUE guildhall_partition_queue_batch(const guildhall_partition_queue *queue)
 {
-    long last = RARRAY_LEN(queue->records) - 1;
-    if (queue->documents && RARRAY_LEN(queue->documents) <= last) rb_ary_store(queue->documents, last, Qnil);
-    VALUE batch = rb_ary_new_from_args(4, queue->owner, queue->records, SIZET2NUM(queue->bytes), queue->documents ? queue->documents : Qnil);
+    VALUE batch = rb_ary_new_from_args(4, queue->owner, queue->records, SIZET2NUM(queue->bytes), queue->decoder ? Qtrue : Qfalse);
     if (!queue->passed_messages) return batch;
     return rb_ary_push(batch, rb_ary_new_from_args(3, ULL2NUM(queue->passed_messages), ULL2NUM(queue->passed_bytes),
                                                    LL2NUM(queue->passed_up_to)));
@@ -166,7 +152,8 @@ VALUE guildhall_partition_queue_batch(const guildhall_partition_queue *queue)
 
 void guildhall_partition_queue_handed_over(guildhall_partition_queue *queue)
 {
-    queue->records = queue->documents = Qfalse;
+    queue->records = Qfalse;
+    queue->made = 0;
     queue->bytes = 0;
     queue->passed_messages = queue->passed_bytes = 0;
 }
@@ -180,8 +167,7 @@ void guildhall_partition_queue_release(guildhall_partition_queue *queue)
         guildhall_kafka_entry_free(entry);
     }
     queue->last = &queue->first;
-    queue->count = 0;
-    kafka_partition_queue_settle(queue);
+    queue->count = queue->entry_bytes = 0;
     guildhall_partition_queue_handed_over(queue);
     if (!queue->queue) return;
     /* Under the queue's lock: once this is through, no callback is under way. */

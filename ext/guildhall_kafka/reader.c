@@ -286,10 +286,9 @@ static VALUE kafka_reader_stop_taking(VALUE self)
  * @param timeout_ms [Integer]
  * @param messages [Integer, nil] about how many to take of all partitions together; 0: none; nil: what each allows
  * @param bytes [Integer, nil] and how many bytes
- * @return [Array(Array<Array(Object, Array<Record>, Integer, Array<Object, nil>)>, Array<ReadError>)] for each partition: its
- *   owner, records, the bytes of their payloads, and what was decoded of each (nil where a payload is no good, or
- *   {Record#deferred?}); nil in place of that Array: not tried. Where messages were passed over also how many, their bytes, and the
- *   offset behind the last of them
+ * @return [Array(Array<Array(Object, Array<Record>, Integer, Boolean)>, Array<ReadError>)] for each partition: its owner, records, the
+ *   bytes of their payloads, and whether they were decoded, as far as they can be. Where messages were passed over also how many, their
+ *   bytes, and the offset behind the last of them
  * @raise [RuntimeError] once a message could not be kept for want of memory: nothing comes any more */
 static VALUE kafka_reader_take(int argc, VALUE *argv, VALUE self)
 {

@@ -32,10 +32,11 @@ bool guildhall_wakeup_wait(guildhall_wakeup *wakeup, int64_t deadline);
  * that in C. The reader makes and owns it, without the GVL, until a Guildhall::Kafka::Record takes it over, frozen and shareable. */
 
 typedef enum {
-    GUILDHALL_ENTRY_RAW,     /* not tried to decode, or left to Ruby */
-    GUILDHALL_ENTRY_DECODED, /* `result` holds data without an owner */
-    GUILDHALL_ENTRY_WRAPPED, /* a document has taken the data over */
-    GUILDHALL_ENTRY_INVALID  /* `result` says why */
+    GUILDHALL_ENTRY_RAW,      /* not tried to decode, or left to Ruby */
+    GUILDHALL_ENTRY_DECODED,  /* `result` holds data without an owner */
+    GUILDHALL_ENTRY_WRAPPING, /* a Ractor is about to make a document of it */
+    GUILDHALL_ENTRY_WRAPPED,  /* a document has taken the data over */
+    GUILDHALL_ENTRY_INVALID   /* `result` says why */
 } guildhall_entry_state;
 
 typedef struct guildhall_kafka_entry {
@@ -49,7 +50,8 @@ typedef struct guildhall_kafka_entry {
     size_t size; /* bytes of this block */
     const guildhall_decoder *decoder;
     guildhall_result result;
-    guildhall_entry_state state;
+    void (*drop)(const void *, guildhall_result *); /* the decoder's `free`: the codec may be collected first, and the decoder with it */
+    _Atomic guildhall_entry_state state; /* once it is decoded, any Ractor may have the document made */
     bool has_payload;
     bool has_key;
     /* Set when a Record takes the entry over, with the GVL. */
@@ -68,14 +70,12 @@ guildhall_kafka_entry *guildhall_kafka_entry_new(const guildhall_librdkafka *lib
 /* Of one that no Record has taken over. */
 void guildhall_kafka_entry_free(guildhall_kafka_entry *entry);
 
-/* With the GVL. An empty Record: what can fail comes before the entry changes hands. */
-VALUE guildhall_kafka_record_new(void);
-/* Takes the entry over. `topic` is a frozen String; `codec` owns the entry's decoder. */
-void guildhall_kafka_record_fill(VALUE record, guildhall_kafka_entry *entry, VALUE topic, VALUE codec);
-/* What the reader has decoded; nil where it has not. May raise (NoMemoryError): then guildhall_kafka_record_not_wrapped comes next, and
- * the payload is left to Ruby. */
-VALUE guildhall_kafka_record_wrap(VALUE record);
-void guildhall_kafka_record_not_wrapped(VALUE record);
+/* What it counts for with the garbage collector. */
+size_t guildhall_kafka_entry_bytes(const guildhall_kafka_entry *entry);
+/* With the GVL. That many bytes of entries are about to become Records'. */
+void guildhall_kafka_entries_adopt(size_t bytes);
+/* With the GVL. A Record that takes the entry over, unless this raises. `topic` is a frozen String; `codec` owns the entry's decoder. */
+VALUE guildhall_kafka_record_new(guildhall_kafka_entry *entry, VALUE topic, VALUE codec);
 /* Before the first entry. */
 void guildhall_init_kafka_record(VALUE guildhall, VALUE kafka);
 
@@ -111,11 +111,11 @@ typedef struct {
     guildhall_kafka_entry *first;
     guildhall_kafka_entry **last;
     size_t count;
+    size_t entry_bytes; /* of entries that the garbage collector does not know of */
     /* On their way to Ruby, with the GVL; they stay here until all of a take can be handed over. */
     VALUE records;   /* false: there are none */
-    VALUE documents; /* of each record; false: this codec decodes nothing here */
+    long made;       /* how many of them, before the first nil */
     size_t bytes;    /* of the records' payloads */
-    VALUE wrapping;  /* the one of them that the codec is at work on; false: none */
 } guildhall_partition_queue;
 
 VALUE guildhall_partition_queue_new(VALUE reader, const guildhall_librdkafka *library, guildhall_wakeup *wakeup,

@@ -1,11 +1,14 @@
 #include "reading.h"
 #include <guildhall/block_pool.h>
+#include <guildhall/columns.h>
 #include <guildhall/records.h>
 #include <guildhall/sharing.h>
 #include <ruby/encoding.h>
+#include <stdatomic.h>
 #include <string.h>
 
 static VALUE Record;
+static const guildhall_columns *columns;
 static const guildhall_block_pool *blocks; /* shared with the documents: the messages of a batch are let go by any thread */
 
 const guildhall_decoder *guildhall_kafka_decoder_of(VALUE codec)
@@ -66,6 +69,7 @@ static void kafka_record_decode_entry(guildhall_kafka_entry *entry, const guildh
     if (verdict == GUILDHALL_DEFER) return;
     entry->state = verdict == GUILDHALL_DECODED ? GUILDHALL_ENTRY_DECODED : GUILDHALL_ENTRY_INVALID;
     entry->decoder = decoder;
+    entry->drop = decoder->free;
 }
 
 guildhall_kafka_entry *guildhall_kafka_entry_new(const guildhall_librdkafka *library, const guildhall_kafka_message *message,
@@ -97,7 +101,7 @@ guildhall_kafka_entry *guildhall_kafka_entry_new(const guildhall_librdkafka *lib
 
 void guildhall_kafka_entry_free(guildhall_kafka_entry *entry)
 {
-    if (entry->state == GUILDHALL_ENTRY_DECODED) entry->decoder->free(entry->decoder->context, &entry->result);
+    if (entry->state == GUILDHALL_ENTRY_DECODED) entry->drop(NULL, &entry->result);
     blocks->give(entry, entry->size);
 }
 
@@ -111,14 +115,20 @@ static void kafka_record_mark(void *pointer)
     rb_gc_mark(entry->document);
 }
 
+/* What lies in a document is the document's. */
+size_t guildhall_kafka_entry_bytes(const guildhall_kafka_entry *entry)
+{
+    return entry->size + (entry->state == GUILDHALL_ENTRY_DECODED ? entry->result.size : 0);
+}
+
 static void kafka_record_free(void *pointer)
 {
     guildhall_kafka_entry *entry = pointer;
-    blocks->freed(entry->size);
+    blocks->freed(guildhall_kafka_entry_bytes(entry));
     guildhall_kafka_entry_free(entry);
 }
 
-static size_t kafka_record_memsize(const void *pointer) { return ((const guildhall_kafka_entry *)pointer)->size; }
+static size_t kafka_record_memsize(const void *pointer) { return guildhall_kafka_entry_bytes(pointer); }
 
 /* Freed at once: freeing calls nothing of Ruby's. Write barriers: Records pile up, and without barriers each minor GC
  * would mark all of them again. */
@@ -144,36 +154,51 @@ static VALUE kafka_record_native_records(VALUE class)
     return ULL2NUM((uint64_t)(uintptr_t)&records);
 }
 
-VALUE guildhall_kafka_record_new(void) { return TypedData_Wrap_Struct(Record, &record_type, NULL); }
-
-void guildhall_kafka_record_fill(VALUE self, guildhall_kafka_entry *entry, VALUE topic, VALUE codec)
+/* A new object needs no write barrier: it is young, and nothing has marked it. */
+VALUE guildhall_kafka_record_new(guildhall_kafka_entry *entry, VALUE topic, VALUE codec)
 {
-    entry->next = NULL;
-    entry->topic = entry->codec = entry->document = Qfalse;
-    RTYPEDDATA_DATA(self) = entry;
-    blocks->adopted(entry->size); /* may collect garbage */
-    RB_OBJ_WRITE(self, &entry->topic, topic);
-    if (entry->decoder) RB_OBJ_WRITE(self, &entry->codec, codec);
-    guildhall_share(self); /* everything it refers to is shareable */
+    entry->topic = topic;
+    entry->codec = entry->decoder ? codec : Qfalse;
+    entry->document = Qfalse;
+    return guildhall_share(TypedData_Wrap_Struct(Record, &record_type, entry)); /* everything it refers to is shareable */
 }
 
-VALUE guildhall_kafka_record_wrap(VALUE self)
+void guildhall_kafka_entries_adopt(size_t bytes) { blocks->adopted(bytes); }
+
+typedef struct {
+    VALUE self;
+    guildhall_kafka_entry *entry;
+} wrapping;
+
+static VALUE kafka_record_wrap_now(VALUE pointer)
 {
-    guildhall_kafka_entry *entry = kafka_record_entry(self);
-    const guildhall_decoder *decoder = entry->decoder;
-    if (entry->state != GUILDHALL_ENTRY_DECODED) return Qnil;
-    entry->state = GUILDHALL_ENTRY_RAW; /* which it stays where wrap raises */
-    VALUE document = decoder->wrap(decoder->context, &entry->result, self, entry->bytes, entry->payload_length);
-    if (guildhall_shared(self)) guildhall_hand_over(document);
-    entry->state = GUILDHALL_ENTRY_WRAPPED;
+    const wrapping *of = (const wrapping *)pointer;
+    guildhall_kafka_entry *entry = of->entry;
+    VALUE document = entry->decoder->wrap(entry->decoder->context, &entry->result, of->self, entry->bytes, entry->payload_length);
+    return guildhall_shared(of->self) ? guildhall_hand_over(document) : document;
+}
+
+/* Whoever asks first makes the document. A Ractor that asks meanwhile makes one of its own: a wait for the other one could keep it from a
+ * collection that one waits for. */
+static VALUE kafka_record_wrap(VALUE self, guildhall_kafka_entry *entry)
+{
+    guildhall_entry_state decoded = GUILDHALL_ENTRY_DECODED;
+    if (!atomic_compare_exchange_strong(&entry->state, &decoded, GUILDHALL_ENTRY_WRAPPING)) {
+        if (atomic_load(&entry->state) == GUILDHALL_ENTRY_WRAPPED) return entry->document;
+        return guildhall_decoder_decode(entry->decoder, self, entry->bytes, entry->payload_length);
+    }
+    wrapping of = {self, entry};
+    int raised = 0;
+    size_t size = entry->result.size;
+    VALUE document = rb_protect(kafka_record_wrap_now, (VALUE)&of, &raised);
+    if (raised) {
+        atomic_store(&entry->state, GUILDHALL_ENTRY_DECODED);
+        rb_jump_tag(raised);
+    }
     RB_OBJ_WRITE(self, &entry->document, document);
+    atomic_store(&entry->state, GUILDHALL_ENTRY_WRAPPED);
+    blocks->freed(size); /* the document has reported it now */
     return document;
-}
-
-void guildhall_kafka_record_not_wrapped(VALUE self)
-{
-    guildhall_kafka_entry *entry = kafka_record_entry(self);
-    entry->decoder->free(entry->decoder->context, &entry->result);
 }
 
 /* ---- methods */
@@ -309,8 +334,23 @@ static VALUE kafka_record_with_header(VALUE class, VALUE records, VALUE name, VA
 /* What the reader has decoded; nil where it has not, or could not. */
 static VALUE kafka_record_document(VALUE self)
 {
-    const guildhall_kafka_entry *entry = kafka_record_entry(self);
-    return entry->state == GUILDHALL_ENTRY_WRAPPED ? entry->document : Qnil;
+    guildhall_kafka_entry *entry = kafka_record_entry(self);
+    switch (atomic_load_explicit(&entry->state, memory_order_acquire)) {
+    case GUILDHALL_ENTRY_WRAPPED: return entry->document;
+    case GUILDHALL_ENTRY_DECODED: case GUILDHALL_ENTRY_WRAPPING: return kafka_record_wrap(self, entry);
+    default: return Qnil;
+    }
+}
+
+/* Record.documents(records): of each what its `document` is. */
+static VALUE kafka_record_documents(VALUE class, VALUE records)
+{
+    Check_Type(records, T_ARRAY);
+    long count = RARRAY_LEN(records);
+    VALUE documents = rb_ary_new_capa(count);
+    for (long index = 0; index < count; index++) rb_ary_push(documents, kafka_record_document(rb_ary_entry(records, index)));
+    RB_GC_GUARD(records);
+    return documents;
 }
 
 /* The DecodeError why the reader could not decode the payload, a new one each time; or nil. */
@@ -352,10 +392,136 @@ static VALUE kafka_record_inspect(VALUE self)
                       (long long)entry->offset, entry->payload_length, entry->has_payload ? "" : " tombstone");
 }
 
+/* ---- columns */
+
+static ID id_key, id_offset, id_partition, id_topic, id_timestamp, id_timestamp_ms, id_headers, id_raw_payload, id_size;
+
+typedef struct {
+    VALUE record;
+    long position;
+} columns_of;
+
+/* As the Hash of all headers has it. */
+static VALUE kafka_record_header(VALUE self, VALUE name)
+{
+    const guildhall_kafka_entry *entry = kafka_record_entry(self);
+    const uint8_t *at = kafka_record_key_bytes(entry) + entry->key_length;
+    VALUE values = Qundef;
+    header found;
+    for (uint32_t index = 0; index < entry->header_count; index++) {
+        at = kafka_record_header_at(at, &found);
+        if (strlen(found.name) != (size_t)RSTRING_LEN(name) || memcmp(found.name, RSTRING_PTR(name), (size_t)RSTRING_LEN(name))) continue;
+        VALUE value = found.length < 0 ? Qnil : kafka_record_text(found.value, (size_t)found.length);
+        if (RB_UNDEF_P(values)) values = value;
+        else if (RB_TYPE_P(values, T_ARRAY)) rb_ary_push(values, value);
+        else values = rb_ary_new_from_args(2, values, value);
+    }
+    RB_GC_GUARD(self);
+    if (RB_UNDEF_P(values)) return Qnil;
+    return RB_TYPE_P(values, T_ARRAY) ? rb_ractor_make_shareable(values) : values;
+}
+
+static VALUE kafka_record_column(VALUE column, void *argument)
+{
+    const columns_of *of = argument;
+    if (RB_TYPE_P(column, T_STRING)) return kafka_record_header(of->record, column);
+    if (!RB_SYMBOL_P(column)) return rb_funcall(column, rb_intern("of"), 1, kafka_record_document(of->record));
+    ID name = rb_sym2id(column);
+    if (name == id_key) return kafka_record_key(of->record);
+    if (name == id_offset) return kafka_record_offset(of->record);
+    if (name == id_partition) return kafka_record_partition(of->record);
+    if (name == id_topic) return kafka_record_topic(of->record);
+    if (name == id_timestamp) return rb_ractor_make_shareable(kafka_record_timestamp(of->record));
+    if (name == id_timestamp_ms) return kafka_record_timestamp_ms(of->record);
+    if (name == id_headers) return kafka_record_headers(of->record);
+    if (name == id_raw_payload) return kafka_record_raw_payload(of->record);
+    if (name == id_size) return kafka_record_size(of->record);
+    return LONG2NUM(of->position); /* :index */
+}
+
+/* Whether a row can be made here, of what the reader has decoded; else Ruby has to ask for the payload. */
+static bool kafka_record_columns_source(VALUE self, const guildhall_kafka_entry *entry, guildhall_columns_source *source)
+{
+    source->data = NULL;
+    source->document = Qnil;
+    if (!entry->has_payload) return true;
+    guildhall_entry_state state = atomic_load_explicit(&entry->state, memory_order_acquire);
+    if (state == GUILDHALL_ENTRY_RAW || state == GUILDHALL_ENTRY_INVALID || !columns->reads(entry->decoder)) return false;
+    source->bytes = entry->bytes;
+    source->length = entry->payload_length;
+    if (state == GUILDHALL_ENTRY_DECODED) source->data = entry->result.data;
+    if (!source->data) source->document = kafka_record_document(self); /* another Ractor may be about to take the data */
+    return true;
+}
+
+/* What another processor has written, and this one comes to soon. */
+static inline void kafka_record_prefetch(VALUE records, long index)
+{
+    if (index >= RARRAY_LEN(records)) return;
+    VALUE record = RARRAY_AREF(records, index);
+    if (!RB_TYPE_P(record, T_DATA) || !RTYPEDDATA_P(record)) return;
+    const guildhall_kafka_entry *entry = RTYPEDDATA_GET_DATA(record);
+    __builtin_prefetch(entry);
+    __builtin_prefetch(&entry->state);
+}
+
+typedef struct {
+    VALUE records, indexes, columns, tombstones, left, rows;
+    columns_of of;
+} making_rows;
+
+static VALUE kafka_record_make_rows(VALUE argument)
+{
+    making_rows *making = (making_rows *)argument;
+    columns_of *of = &making->of;
+    guildhall_columns_source source = {.other = kafka_record_column, .argument = of};
+    for (; of->position < RARRAY_LEN(making->indexes); of->position++) {
+        of->record = rb_ary_entry(making->records, NUM2LONG(RARRAY_AREF(making->indexes, of->position)));
+        kafka_record_prefetch(making->records, of->position + 4);
+        const guildhall_kafka_entry *entry = kafka_record_entry(of->record);
+        if (!entry->has_payload && !RTEST(making->tombstones)) continue;
+        bool here = kafka_record_columns_source(of->record, entry, &source);
+        if (!here) {
+            rb_ary_push(making->left, LONG2NUM(RARRAY_LEN(making->rows)));
+            rb_ary_push(making->left, LONG2NUM(of->position));
+        }
+        rb_ary_push(making->rows, here ? columns->row(making->columns, &source) : Qnil);
+    }
+    return making->rows;
+}
+
+/* Record.rows(records, indexes, columns, tombstones, left): the rows of the records at these indexes, without tombstones where they are not
+ * wanted. Where Ruby has to make one, it is nil, and its place among the rows and its position among the indexes are added to `left`. Where
+ * one raises (a JSONPath may), its position alone is in there. */
+static VALUE kafka_record_rows(VALUE class, VALUE records, VALUE indexes, VALUE wanted, VALUE tombstones, VALUE left)
+{
+    Check_Type(records, T_ARRAY);
+    Check_Type(indexes, T_ARRAY);
+    Check_Type(left, T_ARRAY);
+    making_rows making = {records, indexes, wanted, tombstones, left, rb_ary_new_capa(RARRAY_LEN(indexes)), {Qnil, 0}};
+    int raised = 0;
+    VALUE rows = rb_protect(kafka_record_make_rows, (VALUE)&making, &raised);
+    if (raised) {
+        rb_ary_replace(left, rb_ary_new_from_args(1, LONG2NUM(making.of.position)));
+        rb_jump_tag(raised);
+    }
+    return rows;
+}
+
 void guildhall_init_kafka_record(VALUE guildhall, VALUE kafka)
 {
+    columns = (const guildhall_columns *)NUM2ULL(rb_const_get(guildhall, rb_intern("NATIVE_COLUMNS")));
+    id_key = rb_intern("key");
+    id_offset = rb_intern("offset");
+    id_partition = rb_intern("partition");
+    id_topic = rb_intern("topic");
+    id_timestamp = rb_intern("timestamp");
+    id_timestamp_ms = rb_intern("timestamp_ms");
+    id_headers = rb_intern("headers");
+    id_raw_payload = rb_intern("raw_payload");
+    id_size = rb_intern("size");
     blocks = (const guildhall_block_pool *)NUM2ULL(rb_const_get(guildhall, rb_intern("NATIVE_BLOCK_POOL")));
-    if (blocks->abi != GUILDHALL_BLOCK_POOL_ABI)
+    if (blocks->abi != GUILDHALL_BLOCK_POOL_ABI || columns->abi != GUILDHALL_COLUMNS_ABI)
         rb_raise(rb_eLoadError, "guildhall-kafka and guildhall do not fit together: install the same version of both");
     Record = rb_define_class_under(kafka, "Record", rb_cObject);
     rb_undef_alloc_func(Record);
@@ -365,6 +531,8 @@ void guildhall_init_kafka_record(VALUE guildhall, VALUE kafka)
     rb_define_singleton_method(Record, "native_records", kafka_record_native_records, 0);
     rb_define_singleton_method(Record, "bytes", kafka_record_bytes, 1);
     rb_define_singleton_method(Record, "with_header", kafka_record_with_header, 3);
+    rb_define_singleton_method(Record, "documents", kafka_record_documents, 1);
+    rb_define_singleton_method(Record, "rows", kafka_record_rows, 5);
     rb_define_method(Record, "raw_payload", kafka_record_raw_payload, 0);
     rb_define_method(Record, "key", kafka_record_key, 0);
     rb_define_method(Record, "headers", kafka_record_headers, 0);

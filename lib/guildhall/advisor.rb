@@ -11,6 +11,7 @@ module Guildhall
     BATCHES = [1, 5, 10, 25, 50, 100, 250, 500, 1000].freeze
     SECONDS = 0.04 # one measurement, about
     ROUNDS = 5
+    # @api private
     SAMPLES = 2000 # payloads at most
     WASTE = 1.1 # a gain below this is none
     CLASSES = 3 # of sizes
@@ -145,6 +146,7 @@ module Guildhall
     #   @return [Integer] payloads
     # @!attribute [r] gains
     #   @return [Array<Float>] of each round, the lowest first
+    # @api private
     Cell = Data.define(:variant, :workers, :batch, :gains) do
       def initialize(gains:, **) = super(gains: gains.sort.freeze, **)
 
@@ -159,6 +161,7 @@ module Guildhall
     end
 
     # Which of the measured ways to take.
+    # @api private
     module Choice
       CLOSE = 0.95 # of the best: then fewer workers, and smaller batches, do
       private_constant :CLOSE
@@ -178,6 +181,7 @@ module Guildhall
     end
 
     # A task as it is given, and, where it begins with a codec that can do either, with eager or lazy decoding.
+    # @api private
     module Variants
       # @return [Hash{Symbol=>#call}] the given one first
       def self.of(task)

@@ -5,6 +5,7 @@ require_relative "shareable"
 
 module Guildhall
   # Finds out about a callable before it is called.
+  # @api private
   module Callable
     POSITIONAL = %i[req opt].freeze
     private_constant :POSITIONAL

@@ -4,6 +4,7 @@ require "cgi/escape"
 
 module Guildhall
   # Charts as SVG, to stand in an HTML page or a file: no script, no font, no network.
+  # @api private
   module Chart
     WIDTH = 880
     LABEL_PIXELS = 380

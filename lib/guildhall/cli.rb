@@ -16,6 +16,7 @@ module Guildhall
   #
   # A command is a subclass of {Command}. {COMMANDS} has those of this gem. Another gem (guildhall-kafka, guildhall-tools) adds its own by
   # a file `guildhall/NAME/cli.rb` whose module `Guildhall::Name::CLI` answers `commands`.
+  # @api private
   class CLI
     COMMANDS = [Completion, Help, Info, Probe, Render, Version].freeze
     # Exit statuses, as shells have them for SIGINT and SIGPIPE.

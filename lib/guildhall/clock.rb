@@ -5,6 +5,7 @@ require_relative "errors"
 
 module Guildhall
   # The time that deadlines are reckoned in.
+  # @api private
   module Clock
     # Never goes back, whatever happens to the system's time. Any Ractor.
     # @return [Float] seconds since some moment

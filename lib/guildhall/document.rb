@@ -88,6 +88,7 @@ module Guildhall
     def _dump(_level) = Marshal.dump(decode)
 
     # The other half of {#_dump}, for the classes of Documents.
+    # @api private
     module Loading
       # @api private
       def _load(dumped) = Marshal.load(dumped) # rubocop:disable Security/MarshalLoad -- Marshal itself calls it

@@ -2,6 +2,7 @@
 
 module Guildhall # rubocop:disable Style/Documentation
   # What {DROPPED} is.
+  # @api private
   class Dropped
     def inspect = "Guildhall::DROPPED"
     alias to_s inspect

@@ -5,6 +5,7 @@ require_relative "errors"
 module Guildhall
   # Runs code that is not ours: subscribers, timer jobs, callbacks, consumers. Whatever it raises is reported once, and the
   # thread that called it goes on. May be used by any thread of any Ractor.
+  # @api private
   module ErrorBoundary
     ENDED = "the consumer's thread was ended while it ran (by Thread.exit, or at the shutdown's deadline)"
     private_constant :ENDED

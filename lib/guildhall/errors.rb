@@ -77,6 +77,7 @@ module Guildhall
 
   # What an error about a payload, or about an object that was to become one, quotes of it. The message does not, so that it can be
   # logged; `detailed_message`, and so what Ruby and consoles print of an error that nobody rescues, does.
+  # @api private
   module Excerpt
     # @return [String, nil] a part of it, in printable ASCII, on one line
     attr_reader :excerpt

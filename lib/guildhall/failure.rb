@@ -192,6 +192,7 @@ module Guildhall
     alias to_s inspect
 
     # Makes an exception of a Failure again, of the original class where this Ractor knows it.
+    # @api private
     class Restoration
       # @param numbered [Boolean] whether it is to say which payload it was
       def initialize(failure, numbered: false)

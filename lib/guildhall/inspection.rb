@@ -13,6 +13,7 @@ module Guildhall
   # It reads the task's own `call`, the blocks in it, and the application's methods that these certainly call: on self, on
   # constants, on what hangs on the task. It does not follow gems and Ruby's own library; a worker finds out about them.
   # Used in the main Ractor. Starts nothing, freezes nothing, and loads nothing unless asked to.
+  # @api private
   class Inspection
     # A task that says itself what of it is to be read: it has `describe_to(visitor)`, which calls {Visitor#task}, {Visitor#block} or
     # {Visitor#tool}.

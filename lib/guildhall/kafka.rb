@@ -9,7 +9,9 @@ require_relative "kafka/producer"
 require_relative "kafka/server"
 require_relative "kafka/swarm"
 
-module Guildhall
+module Guildhall # rubocop:disable Style/Documentation -- in guildhall.rb
+  autoload :Outbox, File.expand_path("kafka/outbox", __dir__)
+
   # Consumes Kafka: routing, consumers, offsets, retries; payloads are decoded by the reader or on the pool's workers.
   #
   #     Guildhall::Kafka.configure { |config| config.kafka = {"bootstrap.servers": "localhost:9092"} }
@@ -18,7 +20,10 @@ module Guildhall
   #
   # Everything here belongs to the main Ractor and may be called by any of its threads.
   module Kafka
+    autoload :Development, File.expand_path("kafka/development", __dir__)
+    autoload :ErrorTracking, File.expand_path("kafka/error_tracking", __dir__)
     autoload :Metrics, File.expand_path("kafka/metrics", __dir__)
+    autoload :Outbox, File.expand_path("kafka/outbox", __dir__)
     autoload :Systemd, File.expand_path("kafka/systemd", __dir__)
 
     @application = Application.new
@@ -96,6 +101,14 @@ module Guildhall
         application.each_message(...)
       end
 
+      # What is in a topic, for consoles: `messages("orders").last(5)`. Nothing is read before a method of it is called.
+      # @param partitions [Array<Integer>, Integer, nil] nil: all
+      # @return [Broker::TopicMessages]
+      def messages(topic, partitions: nil)
+        require_relative "kafka/broker/topic_messages"
+        Broker::TopicMessages.new(application, topic, partitions)
+      end
+
       # (see Application::Queries#search)
       def search(...)
         application.search(...)
@@ -104,6 +117,11 @@ module Guildhall
       # (see Application::Queries#admin)
       def admin(...)
         application.admin(...)
+      end
+
+      # (see Application#commander)
+      def commander(...)
+        application.commander(...)
       end
 
       # @return [Instrumentation] see {Events}

@@ -5,6 +5,7 @@ require_relative "suggestion"
 module Guildhall
   # What the options of a method, or the settings of an object, may be: a {Rule} for each name. Reports everything that is
   # wrong together, in one wording. Shareable.
+  # @api private
   class OptionRules
     LARGEST_COUNT = (2**31) - 1
     LARGEST_BYTES = 2**40

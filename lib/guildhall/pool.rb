@@ -36,7 +36,19 @@ module Guildhall
 
     EVENTS = %w[pool.dispatched pool.inlined pool.slice_finished pool.saturated pool.worker_died pool.worker_abandoned
                 pool.breaker_opened pool.shut_down].freeze
+    # Defined in C:
+    # @!parse
+    #   # @api private
+    #   class Batch; end
+    #   # @api private
+    #   class FairQueue; end
+    #   # @api private
+    #   class Runnable; end
+    #   # @api private
+    #   class WorkerSlot; end
+
     # The report of a shutdown: whether all workers have ended, how many payloads wait, how many workers are still busy.
+    # @api private
     Shutdown = Data.define(:complete, :unfinished, :stuck)
     SUPERVISE_EVERY_SECONDS = 0.1 # while a thread waits for workers
     private_constant :SUPERVISE_EVERY_SECONDS

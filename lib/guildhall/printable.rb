@@ -10,11 +10,40 @@ module Guildhall
     # Letters, marks, numbers, punctuation, symbols and the plain space; not what changes the direction of text.
     SAFE = /\A[\p{L}\p{M}\p{N}\p{P}\p{S} ]*\z/u
     UNSAFE = /[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/u
+    UNSAFE_IN_LINES = /[^\p{L}\p{M}\p{N}\p{P}\p{S} \n\r\t]/u
     BEYOND_ASCII = SharedRegexp.primed(/[^ -~]/n, Encoding::BINARY)
-    private_constant :SAFE, :UNSAFE, :BEYOND_ASCII
+    private_constant :SAFE, :UNSAFE, :UNSAFE_IN_LINES, :BEYOND_ASCII
+
+    THOUSANDS = SharedRegexp.primed(/(\d)(?=(\d{3})+\z)/n, Encoding::BINARY)
+    UNITS = %w[B KB MB GB TB].freeze
+    private_constant :THOUSANDS, :UNITS
 
     # @return [String] such as "3 partitions"
-    def self.count(number, noun) = "#{number} #{noun}#{"s" unless number == 1}"
+    def self.count(number, noun, plural = "#{noun}s") = "#{number} #{number == 1 ? noun : plural}"
+
+    # @return [String] such as "1,204,331"
+    def self.number(number) = number.to_s.gsub(THOUSANDS, "\\1,")
+
+    # @param bytes [Integer]
+    # @return [String] such as "1.2 MB"
+    def self.size(bytes)
+      power = UNITS.each_index.find { |index| bytes < 1000**(index + 1) } || (UNITS.size - 1)
+      power.zero? ? "#{bytes} B" : format("%.1f %s", bytes.fdiv(1000**power), UNITS[power])
+    end
+
+    # Seconds, as every log line, page and command says them.
+    # @param seconds [Numeric]
+    # @return [String] such as "0.4 s", "38 s", "2m10s" or "1d03h"
+    def self.duration(seconds)
+      return "#{format("%.1f", seconds).delete_suffix(".0")} s" if seconds < 9.95
+
+      case seconds.round
+      when ...60 then "#{seconds.round} s"
+      when ...3_600 then format("%dm%02ds", *seconds.round.divmod(60))
+      when ...86_400 then format("%dh%02dm", *(seconds / 60).round.divmod(60))
+      else format("%dd%02dh", *(seconds / 3_600).round.divmod(24))
+      end
+    end
 
     # @param numbers [Array<Integer>] in any order
     # @return [String] such as "0, 2-5"
@@ -49,8 +78,14 @@ module Guildhall
     def self.words(text, limit)
       return text if text.nil? || (text.size <= limit && text.encoding == Encoding::UTF_8 && text.valid_encoding? && SAFE.match?(text))
 
-      shown = valid(text[0, limit]).gsub(UNSAFE) { |character| format("\\u{%X}", character.ord) }
+      shown = escape(valid(text[0, limit]), UNSAFE)
       text.size > limit || shown.size > limit ? "#{shown[0, limit]}…" : shown
     end
+
+    # @return [String] as {.words}, all of it, with its lines and tabs
+    def self.lines(text) = escape(valid(text), UNSAFE_IN_LINES)
+
+    def self.escape(text, unsafe) = text.gsub(unsafe) { |character| format("\\u{%X}", character.ord) }
+    private_class_method :escape
   end
 end

@@ -6,6 +6,7 @@ module Guildhall
   # What logs and error trackers get of an error: always its class, and of its message what cannot quote a payload. Ruby and many gems
   # write the value that they complain about into the message; what an application raises in its own words stays as it is. May be
   # called from any Ractor.
+  # @api private
   module Redaction
     # Characters of a message; more where everything is shown.
     MAX_CHARACTERS = 300

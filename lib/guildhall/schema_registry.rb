@@ -137,7 +137,7 @@ module Guildhall
     # @raise [Error]
     def incompatibilities(subject, schema, type: "AVRO", references: [])
       path = "/compatibility/subjects/#{HTTP.escape(subject)}/versions/latest?verbose=true"
-      answer = ask(path) { @http.post(path, body(schema, type, references)) }
+      answer = @outages.watch(path) { @http.post(path, body(schema, type, references)) }
       return [] if answer.nil? || field(answer, "is_compatible")
 
       messages = Array(answer["messages"]).grep(String)
@@ -213,18 +213,11 @@ module Guildhall
 
     private
 
-    def get(path) = ask(path) { @http.get(path) }
+    def get(path) = @outages.watch(path) { @http.get(path) }
 
     def post(path, schema, type, references)
-      ask(path) { @http.post(path, body(schema, type, references)) } ||
+      @outages.watch(path) { @http.post(path, body(schema, type, references)) } ||
         raise(RefusedError.new("#{url} does not know #{path}, or this schema", status: 404))
-    end
-
-    def ask(path)
-      yield.tap { @outages.answered(path) }
-    rescue Error => error
-      error.outage? ? @outages.failed(path, error) : @outages.answered(path)
-      raise
     end
 
     def body(schema, type, references)

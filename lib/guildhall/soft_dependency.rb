@@ -4,6 +4,7 @@ require_relative "errors"
 
 module Guildhall
   # Gems that Guildhall works with where the application has them.
+  # @api private
   module SoftDependency
     # @param feature [String] what to require
     # @param gem [String] the gem that brings it

@@ -2,6 +2,7 @@
 
 module Guildhall
   # Finds what could have been meant by a name that does not exist. Any Ractor may call it.
+  # @api private
   module Suggestion
     # @param name [#to_s] what was written
     # @param names [Array<#to_s>] those that exist

@@ -4,6 +4,7 @@ require_relative "printable"
 
 module Guildhall
   # Rows for people, each column as wide as it has to be. What came from outside cannot change the terminal: cells are {Printable}.
+  # @api private
   module TextTable
     GAP = "  "
     LEAST = 12 # characters that a column keeps

@@ -110,7 +110,7 @@ class CLITest < GuildhallTest
     end
     status, out, = run_cli("dlq", "replay", "--help")
     assert_equal 0, status
-    ["usage: guildhall dlq replay", "--all", "--rest", "--offsets RANGE", "--to TOPIC", "at most a hundred are replayed twice"]
+    ["usage: guildhall dlq replay", "--all", "--rest", "--offsets RANGE", "--to TOPIC", "nothing is replayed twice"]
       .each { |text| assert_includes out, text }
     status, _, err = run_cli("dlq", "lst")
     assert_equal 2, status

@@ -103,23 +103,29 @@ class LeakCheckTest < GuildhallTest
     end
   end
 
+  # In a process of its own: what other tests have used may be given back at any time.
+  KEPT = <<~'RUBY'
+    require "guildhall/leak_check"
+    garbage = Array.new(20) { "x" * 5_000_000 }
+    garbage.clear
+    begin
+      Guildhall::LeakCheck.check(grace: 0, memory: 10_000_000) do
+        @text = "x" * 50_000_000
+        GC.start if ARGV.any?
+      end
+    rescue Guildhall::LeakError => error
+      print error.message, error.leaks
+    end
+  RUBY
+
   def test_memory_has_a_limit_where_one_is_given
     skip "no /proc here" if Guildhall::LeakCheck.snapshot.memory.zero?
-    error = assert_raises(Guildhall::LeakError) { Guildhall::LeakCheck.check(grace: 0, memory: 10_000_000) { @text = "x" * 50_000_000 } }
-    assert_match(/\d+\.\d MB of memory/, error.message)
-    assert_empty error.leaks
+    assert_match(/\d+\.\d MB of memory\[\]\z/, assert_ruby(KEPT))
   end
 
   def test_garbage_of_before_does_not_hide_what_is_kept
     skip "no /proc here" if Guildhall::LeakCheck.snapshot.memory.zero?
-    garbage = Array.new(20) { "x" * 5_000_000 }
-    garbage.clear
-    assert_raises(Guildhall::LeakError) do
-      Guildhall::LeakCheck.check(grace: 0, memory: 10_000_000) do
-        @text = "x" * 50_000_000
-        GC.start
-      end
-    end
+    assert_match(/MB of memory/, assert_ruby(KEPT, "collect"))
   end
 
   def test_a_consumer_that_leaks_a_thread_at_each_rebalance
@@ -140,7 +146,7 @@ class LeakCheckTest < GuildhallTest
     reports = Thread::Queue.new
     watcher = Guildhall::LeakCheck.watch(every: 0.005, least: 2) { |growth| reports << growth.to_s }
     @threads = Array.new(2) { Thread.new { sleep } }
-    assert_match(/2 threads created at/, reports.pop(timeout: 30))
+    assert_match(/2 threads created at/, reports.pop(timeout: 60))
     5.times { watcher.look }
     assert_empty reports
   ensure
@@ -167,10 +173,10 @@ class LeakCheckTest < GuildhallTest
       watcher = Guildhall::LeakCheck.watch(every: 0.01, least: 2) { |growth| reports << growth.to_s }
       limits = Process.getrlimit(:NOFILE)
       Process.setrlimit(:NOFILE, 3, limits.last)
-      failed = failures.pop(timeout: 30)
+      failed = failures.pop(timeout: 60)
       Process.setrlimit(:NOFILE, *limits)
       threads = Array.new(2) { Thread.new { sleep } }
-      puts failed, reports.pop(timeout: 30)
+      puts failed, reports.pop(timeout: 60)
     RUBY
     assert_match(/guildhall: looking for leaks raised Errno::EMFILE/, out)
     assert_match(/2 threads created at/, out)

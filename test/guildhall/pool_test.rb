@@ -118,7 +118,7 @@ class PoolTest < GuildhallTest
     future = @pool.dispatch([0.5], Sleepy, parallel: true)
     refute future.wait(timeout: 0.01)
     assert_raises(Guildhall::TimeoutError) { future.value(timeout: 0.01) }
-    assert_equal [0.5], future.value(timeout: 10)
+    assert_equal [0.5], future.value(timeout: 60)
   end
 
   def test_metadata_and_records
@@ -232,9 +232,9 @@ class PoolTest < GuildhallTest
     future = @pool.dispatch([0.8, 0.8, 0, 0], Sleepy, parallel: true, slice: 1)
     eventually { @pool.stats[:busy] == 2 }
     refute @pool.shutdown(timeout: 0.05).complete
-    assert_equal [0.8, 0.8, 0, 0], future.value(timeout: 10)
+    assert_equal [0.8, 0.8, 0, 0], future.value(timeout: 60)
     assert_raises(Guildhall::PoolClosedError) { @pool.dispatch(%w[a], Upcase) }
-    assert @pool.shutdown(timeout: 5).complete
+    assert @pool.shutdown(timeout: 60).complete
   end
 
   def test_settings_are_checked_together

@@ -23,6 +23,11 @@ class PrintableTest < GuildhallTest
     end
   end
 
+  def test_durations
+    assert_equal ["0 s", "0.4 s", "8 s", "9.9 s", "10 s", "1m00s", "3m42s", "1h00m", "2h07m", "1d01h"],
+      [0, 0.42, 8.0, 9.93, 9.97, 59.9, 222, 3_599.7, 7_640, 90_000].map { |seconds| Printable.duration(seconds) }
+  end
+
   def test_words_of_any_encoding_are_valid_utf8
     ["\xFF".b, "\xFFa", "ü".encode("ISO-8859-1"), "a".encode("UTF-16LE")].each do |text|
       shown = Printable.words(text, 40)
@@ -39,5 +44,14 @@ class PrintableTest < GuildhallTest
 
   def test_an_encoding_that_ruby_cannot_convert
     assert_equal ["+AOk-", Encoding::UTF_8], Printable.utf8("+AOk-".dup.force_encoding("UTF-7")).then { |text| [text, text.encoding] }
+  end
+
+  def test_numbers_and_sizes
+    assert_equal %w[0 999 1,000 1,204,331], [0, 999, 1_000, 1_204_331].map { |number| Printable.number(number) }
+    assert_equal ["0 B", "999 B", "1.0 KB", "1.2 MB", "5000.0 TB"], [0, 999, 1_000, 1_204_331, 5 * (10**15)].map { |bytes| Printable.size(bytes) }
+  end
+
+  def test_lines_stay
+    assert_equal "a\n\tb\\u{202E}\\u{0}\u{FFFD}", Printable.lines("a\n\tb\u202e\0\xFF")
   end
 end

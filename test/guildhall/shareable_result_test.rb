@@ -70,7 +70,7 @@ class ShareableResultTest < GuildhallTest
       end
       pool = Guildhall::Pool.new(workers: 2)
       Ractor.new { loop { Array.new(10) { "x" * 500 } } }
-      100.times { pool.dispatch([200] * 20, Words, parallel: true).wait }
+      40.times { pool.dispatch([200] * 20, Words, parallel: true).wait }
       $stdout.syswrite("done")
       exit!(0)
     RUBY

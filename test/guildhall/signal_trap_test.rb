@@ -31,7 +31,7 @@ class SignalTrapTest < GuildhallTest
       answers << error
     end
     Process.kill(:USR2, Process.pid)
-    answers.pop(timeout: 10)
+    answers.pop(timeout: 60)
   ensure
     trap("USR2", previous || "DEFAULT")
   end

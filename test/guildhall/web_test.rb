@@ -44,8 +44,20 @@ class WebTest < GuildhallTest
     assert_equal [400.0, 20], data.values_at("oldest", "messages")
     assert_equal ["group shop, secret: TOPIC_AUTHORIZATION_FAILED: grant DESCRIBE on topic <b>"], data["problems"]
     page = get("/").body
-    assert_includes page, "Needs attention"
+    assert_includes page, "4 things need attention"
     assert_includes page, "grant DESCRIBE on topic &lt;b&gt;"
+  end
+
+  def test_a_group_that_the_brokers_do_not_know_while_messages_of_its_topics_wait
+    answer = Guildhall::Kafka::Broker::Answer
+    @web.cluster.define_singleton_method(:groups) { answer.new([], []) }
+    about_groups = -> { JSON.parse(get("/?format=json").body)["attention"].filter_map { |one| one["group"] && one.values_at("kind", "what", "why") } }
+    assert_empty about_groups.call # it has committed: only the list lacks it
+    @web.cluster.define_singleton_method(:lag) { |_ = nil| answer.new(super(nil).map { |row| row.with(committed: nil) }, []) }
+    assert_equal [["bad", "has consumed nothing yet",
+                   "20 messages are not committed, and nobody consumes; the brokers do not know this group: it is new, or was deleted"]], about_groups.call
+    @web.cluster.waiting = 0
+    assert_empty about_groups.call
   end
 
   def test_names_are_escaped_wherever_they_stand
@@ -135,6 +147,53 @@ class WebTest < GuildhallTest
     assert_includes get("/", "PATH_INFO" => "//topics", "QUERY_STRING" => "").body, %(href="/topics?format=json")
   end
 
+  GZIP = {"HTTP_ACCEPT_ENCODING" => "gzip, br"}.freeze
+
+  def test_pages_are_compressed_once_and_only_for_who_takes_it
+    plain = get("/groups/shop?theme=dark").body.gsub(/\d\d:\d\d:\d\d/, "")
+    [@web, Rack::Deflater.new(@web)].each do |web|
+      response = get("/groups/shop?theme=dark", web: Rack::Lint.new(web), **GZIP)
+      assert_equal ["gzip", nil], [response["content-encoding"], response["content-length"]]
+      assert_includes response["vary"], "accept-encoding"
+      assert_equal plain, Zlib.gunzip(response.body).force_encoding("UTF-8").gsub(/\d\d:\d\d:\d\d/, "")
+      assert_operator response.body.bytesize * 2, :<, plain.bytesize
+    end
+    assert_nil get("/", "HTTP_ACCEPT_ENCODING" => "gzip;q=0, identity")["content-encoding"]
+    assert_nil get("/nope?format=json", **GZIP)["content-encoding"], "what is small"
+    head = Rack::MockRequest.new(Rack::Lint.new(@web)).head("/", GZIP)
+    assert_equal [200, ""], [head.status, head.body]
+  end
+
+  # Whose length would tell it what is in the page.
+  def test_what_another_site_asks_for_is_not_compressed
+    answers = [nil, "none", "same-origin", "same-site", "cross-site"].map do |site|
+      get("/", **GZIP, "HTTP_SEC_FETCH_SITE" => site)["content-encoding"]
+    end
+    assert_equal ["gzip", "gzip", "gzip", nil, nil], answers
+  end
+
+  def test_a_compressed_page_that_has_not_changed_is_not_sent_again
+    tag = get("/topics", **GZIP)["etag"]
+    assert_operator tag, :start_with?, "W/" # so that a proxy that compresses need not change it
+    assert_equal 304, get("/topics", **GZIP, "HTTP_IF_NONE_MATCH" => tag).status
+  end
+
+  def test_an_empty_name_is_nobodys
+    ["", nil, false].each do |name|
+      assert_equal 403, get("/", web: Guildhall::Web.new(application: @web.application, authorize: ->(*) { name })).status, name.inspect
+    end
+  end
+
+  def test_a_group_of_the_routes_that_the_brokers_do_not_know
+    @web.cluster.define_singleton_method(:group) { |name, *| raise Guildhall::Kafka::UnknownGroupError, name }
+    @web.cluster.define_singleton_method(:groups) { Guildhall::Kafka::Broker::Answer.new([], []) }
+    assert_includes get("/groups").body, %(href="/groups/shop")
+    response = get("/groups/shop")
+    assert_equal 200, response.status
+    assert_includes response.body, "The brokers do not know this group: it has no members and has committed nothing"
+    assert_equal 404, get("/groups/else").status
+  end
+
   def test_head_has_no_body
     ["/", get("/").body[%r{"(/assets/[^"]+)"}, 1]].each do |path|
       response = Rack::MockRequest.new(Rack::Lint.new(@web)).head(path)
@@ -146,6 +205,16 @@ class WebTest < GuildhallTest
     web = Guildhall::Web.new(application: @web.application, authorize: ->(*) {})
     refute_includes get("/topics", web:).body, "127.0.0.1:1"
     assert_includes get("/topics").body, "127.0.0.1:1"
+  end
+
+  def test_keys_of_dead_letters_are_hidden_as_those_of_messages
+    web = Guildhall::Web.new(application: @web.application, authorize: ->(*) { true }, hide: ["key"])
+    recorded = @web.cluster
+    web.define_singleton_method(:cluster) { recorded }
+    ["/dead-letters/dead", "/topics/orders/messages"].each do |path|
+      assert_includes get(path).body, "k" * 70, path
+      refute_includes get(path, web:).body, "k" * 70, path
+    end
   end
 
   def test_mounted_below_a_path

@@ -2,6 +2,7 @@
 
 require "test_helper"
 require "tmpdir"
+require "net/http"
 
 # The main job as a user runs it, in a process of its own: on the embedded broker, and on a real one where there is one.
 class DemoTest < GuildhallTest
@@ -37,6 +38,30 @@ class DemoTest < GuildhallTest
     _, err, status = run_command([*COMMAND, "--messages", "none"])
     assert_equal 2, status.exitstatus
     assert_includes err, "invalid argument: --messages none"
+  end
+
+  def test_the_dashboard_ends_with_it
+    skip("KAFKA_BOOTSTRAP_SERVERS is not set") if REAL.empty?
+    reader, writer = IO.pipe
+    pid = spawn(*COMMAND, "--messages", "200", "--web", out: writer, err: writer)
+    writer.close
+    said = +"" # two processes say these, in any order
+    said << (reader.gets || flunk(said)) until ["the dashboard stays until Ctrl-C", "the dashboard is at"].all? { |text| said.include?(text) }
+    address = URI(said[%r{the dashboard is at (http://\S+)}, 1] || flunk(said))
+    assert_equal "200", Net::HTTP.get_response(address + "/topics").code
+    Process.kill(:INT, pid)
+    assert_equal 0, Process.wait2(pid).last.exitstatus
+    pid = nil
+    assert_raises(SystemCallError) { Net::HTTP.get_response(address) }
+  ensure
+    Process.kill(:KILL, pid) && Process.wait(pid) if pid
+    reader&.close
+  end
+
+  def test_the_dashboard_needs_a_broker
+    _, err, status = run_command([*COMMAND, "--web"], env: EMBEDDED)
+    assert_equal 2, status.exitstatus
+    assert_includes err, "name one in KAFKA_BOOTSTRAP_SERVERS"
   end
 
   def test_a_broker_that_does_not_answer_is_named

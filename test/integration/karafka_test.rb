@@ -2,6 +2,7 @@
 
 require "fileutils"
 require "test_helper"
+require "support/gem_installation"
 require_relative "support/scenario_tests"
 require_relative "../../tool/environment"
 
@@ -62,8 +63,7 @@ class OldestKarafkaTest < GuildhallTest
   # Waits for another process that installs them.
   def install
     FileUtils.mkdir_p(File.dirname(GEMFILE))
-    File.open("#{GEMFILE}.installing", "w") do |lock|
-      lock.flock(File::LOCK_EX)
+    GemInstallation.alone do
       text = "eval_gemfile #{File.expand_path("support/karafka_2_5.gemfile", __dir__).dump}\n"
       File.write(GEMFILE, text) unless File.exist?(GEMFILE) && File.read(GEMFILE) == text
       next if run_command([RbConfig.ruby, "-e", ""], env: VARIABLES).last.success? # with Bundler's set-up, which wants all of them

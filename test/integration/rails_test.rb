@@ -3,13 +3,15 @@
 require "fileutils"
 require "tmpdir"
 require "test_helper"
-require_relative "../../tool/environment"
+require "support/optional_gems"
 
 # A generated Rails application renders a thousand mails by Guildhall's templates, and loads all of Rails beside workers. Its gems are a group
 # of the Gemfile that is installed here, the first time.
 class RailsTest < GuildhallTest
+  include OptionalGems
+
   # CI: the generated application loads all its classes at its start.
-  VARIABLES = Environment.variables.merge("BUNDLE_WITH" => "rails", "RAILS_ENV" => "test", "CI" => "1").freeze
+  VARIABLES = OptionalGems.variables("rails").merge("RAILS_ENV" => "test", "CI" => "1").freeze
   LEFT_OUT = %w[active-record active-storage action-mailbox action-text action-cable javascript hotwire jbuilder test system-test bootsnap
                 dev-gems solid kamal docker ci rubocop brakeman thruster asset-pipeline git keeps bundle bundler-audit].freeze
   MAILS = File.expand_path("../support/rails_mails.rb", __dir__)
@@ -39,7 +41,7 @@ class RailsTest < GuildhallTest
   private
 
   def with_application
-    install
+    install_gems("rails")
     Dir.mktmpdir do |folder|
       folder = File.realpath(folder)
       run_rails(folder, "new", "app", "--quiet", *LEFT_OUT.map { |part| "--skip-#{part}" })
@@ -47,15 +49,6 @@ class RailsTest < GuildhallTest
       assert_path_exists File.join(application, "config/environment.rb")
       yield application
     end
-  end
-
-  def install
-    bundle = File.join(RbConfig::CONFIG["bindir"], "bundle")
-    plain = VARIABLES.merge("RUBYOPT" => nil, "BUNDLER_SETUP" => nil) # which Bundler has left to its children
-    return if run_command([RbConfig.ruby, "-e", ""], env: VARIABLES).last.success? # with Bundler's set-up, which wants all of them
-
-    out, err, status = run_command([bundle, "install", "--quiet"], env: plain, timeout: 300)
-    assert_predicate status, :success?, "#{out}\n#{err}"
   end
 
   def run_rails(folder, *)

@@ -177,10 +177,10 @@ class PoolStressTest < GuildhallTest
         payloads = batch(200)
         future = pool.dispatch(payloads, Work, parallel: true)
         child = fork do
-          check(payloads, future.results(timeout: 30))
-          check(payloads, pool.dispatch(payloads, Work, parallel: true).results(timeout: 30))
+          check(payloads, future.results(timeout: 60))
+          check(payloads, pool.dispatch(payloads, Work, parallel: true).results(timeout: 60))
         end
-        check(payloads, future.results(timeout: 30))
+        check(payloads, future.results(timeout: 60))
         Process.wait(child)
         raise "the child failed: #{$?}" unless $?.success?
       end

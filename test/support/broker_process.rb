@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "English"
 require "fileutils"
 require "socket"
 require "tmpdir"
@@ -7,7 +8,7 @@ require "tmpdir"
 # The process of one real Apache Kafka broker: its folder, its storage, and what tests do to it. It runs where Kafka's libraries lie beside the
 # script that KAFKA_BROKER_CONTROL names.
 class BrokerProcess
-  START_SECONDS = 150 # on a busy machine
+  START_SECONDS = 150 # on a busy machine; a broker ends by itself where its controller does not take it in for that long
   END_SECONDS = 60 # of an orderly stop, which waits for the controller
   HEAP = "256m"
   CLUSTER_ID = "AAAAAAAAAAAAAAAAAAAAAQ"
@@ -71,7 +72,7 @@ class BrokerProcess
     @port = port
     @pid = nil
     @log = File.join(folder, "broker.log")
-    File.write(configuration, "#{properties}\nlog.dirs=#{data}\n")
+    File.write(configuration, "#{properties}\nlog.dirs=#{data}\ninitial.broker.registration.timeout.ms=#{START_SECONDS * 1_000}\n")
     format_storage(storage)
   end
 
@@ -85,7 +86,7 @@ class BrokerProcess
   end
 
   def launch
-    @pid = spawn(*java("kafka.Kafka", configuration), in: File::NULL, out: [@log, "a"], err: [@log, "a"], pgroup: true, close_others: true)
+    @pid = spawn(*java("kafka.Kafka", configuration), in: File::NULL, pgroup: true, close_others: true, **output)
     File.write(pid_file, @pid.to_s)
   end
 
@@ -93,7 +94,7 @@ class BrokerProcess
   def await
     limit = now + START_SECONDS
     until answers?
-      raise "the broker has ended: #{tail}" if ended?
+      raise "the broker has ended: #{@status}; #{tail}" if ended?
       raise "the broker does not answer: #{tail}" if now > limit
 
       sleep(0.1)
@@ -140,9 +141,11 @@ class BrokerProcess
   def java(...) = self.class.java(...)
 
   def format_storage(more)
-    system(*java("kafka.tools.StorageTool", "format", "-t", CLUSTER_ID, "-c", configuration, *more), out: @log, err: @log, close_others: true) or
-      raise "the broker's storage could not be formatted: #{tail}"
+    system(*java("kafka.tools.StorageTool", "format", "-t", CLUSTER_ID, "-c", configuration, *more), close_others: true, **output) or
+      raise "the broker's storage could not be formatted: #{$CHILD_STATUS}; #{tail}"
   end
+
+  def output = {out: [@log, "a"], err: %i[child out]}
 
   def signal(name)
     Process.kill(name, @pid) if @pid
@@ -155,6 +158,7 @@ class BrokerProcess
   end
 
   def gone
+    @status = $CHILD_STATUS # of the thread that has waited
     @pid = nil
     FileUtils.rm_f(pid_file)
     true

@@ -118,7 +118,7 @@ class Cluster
   # Blocks until all brokers know it.
   # @return [String] its name
   def create_topic(name, partitions: PARTITIONS, replication: 3, settings: {})
-    admin { |admin| admin.create_topic(name, partitions, replication, settings).wait(max_wait_timeout_ms: 30_000) }
+    admin { |admin| admin.create_topic(name, partitions, replication, settings).wait(max_wait_timeout_ms: 60_000) }
     eventually("topic #{name} has leaders") { (0...partitions).all? { |partition| leader_of(name, partition) } }
     @topics << name
     name
@@ -191,7 +191,7 @@ class Cluster
     admin do |admin|
       admin.public_send(:"#{action}_acl", resource_type: RESOURCES.fetch(resource), resource_name: name, resource_pattern_type: PATTERNS.fetch(pattern),
         principal: "User:#{user}", host: "*", operation: OPERATIONS.fetch(operation), permission_type: PERMISSIONS.fetch(permission))
-        .wait(max_wait_timeout_ms: 30_000)
+        .wait(max_wait_timeout_ms: 60_000)
     end
   end
 

@@ -22,12 +22,11 @@ static size_t taken, pushed;
 static int64_t next_offset;
 static int main_queue, partition_queue;
 
-/* `length` may be more than there is: nothing is copied of what there is no memory for. */
+/* `length` may be more than there is: nothing is copied of what there is no memory for. payload: NULL for a tombstone. */
 void fake_push(const char *payload, size_t bytes, size_t length)
 {
     message *one = calloc(1, sizeof *one);
-    one->payload = malloc(bytes + 1);
-    memcpy(one->payload, payload, bytes);
+    if (payload) one->payload = memcpy(malloc(bytes + 1), payload, bytes);
     one->length = length;
     one->offset = next_offset++;
     one->topic = "t";

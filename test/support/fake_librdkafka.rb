@@ -11,6 +11,16 @@ class FakeLibrdkafka
   FUNCTIONS = %w[consume destroy timestamp headers header topic error get_consumer get_partition forward destroy_queue enable].freeze
   HUGE = 1 << 60 # bytes that no machine has
 
+  # For tests: one of their own, and the reader that they make of it, which is closed.
+  module Tested
+    def setup
+      require "guildhall/kafka/native"
+      @kafka = FakeLibrdkafka.new
+    end
+
+    def teardown = @reader&.close
+  end
+
   # Another file each time, so that each has its own messages.
   def initialize
     Dir.mktmpdir("guildhall") do |folder|
@@ -29,10 +39,10 @@ class FakeLibrdkafka
     reader
   end
 
-  # @param payload [String]
+  # @param payload [String, nil] nil: a tombstone
   # @param length [Integer] what the message says that it has
   # @return [void]
-  def push(payload, length = payload.bytesize)
-    @push.call(payload, payload.bytesize, length)
+  def push(payload, length = payload.to_s.bytesize)
+    @push.call(payload, payload.to_s.bytesize, length)
   end
 end

@@ -27,6 +27,7 @@ class MockFaults
   CREATE_TOPICS = 19
   ADD_PARTITIONS_TO_TRANSACTION = 24
   END_TRANSACTION = 26
+  TRANSACTION_OFFSET_COMMIT = 28
 
   # @param broker [Guildhall::Kafka::Testing::EmbeddedBroker]
   def initialize(broker)

@@ -19,6 +19,12 @@ PlainRecord = Data.define(:topic, :partition, :offset, :timestamp_ms, :key, :raw
   end
 
   # @param records [Array<PlainRecord>]
+  # @return [Array<nil>] what the reader has made of each
+  def self.documents(records)
+    records.map(&:document)
+  end
+
+  # @param records [Array<PlainRecord>]
   # @return [Array<PlainRecord>] the first ones that have such a header
   def self.with_header(records, name, limit)
     records.select { |record| record.headers.key?(name) }.first(limit)
@@ -58,6 +64,11 @@ PlainRecord = Data.define(:topic, :partition, :offset, :timestamp_ms, :key, :raw
   # @return [Integer] bytes
   def size
     raw_payload ? raw_payload.bytesize : 0
+  end
+
+  # @return [nil] what the reader has decoded
+  def document
+    nil
   end
 
   # @return [nil] why the reader could not decode the payload

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "guildhall/web"
+require "guildhall/kafka/commanding/commander"
 require "support/plain_record"
 
 # What brokers have answered, in place of Guildhall::Web::Cluster.
@@ -13,6 +14,10 @@ class RecordedCluster
 
   # @return [Integer] messages that wait in the first partition
   attr_accessor :waiting
+  # @return [#view] what processes have reported, such as {RecordedReports}
+  attr_accessor :reported
+  # @return [String, nil] of a job with dead letters
+  attr_accessor :note
   # @return [Array<Guildhall::Kafka::Routing::Topic>]
   attr_reader :routes
 
@@ -22,8 +27,19 @@ class RecordedCluster
     @waiting = 20
   end
 
+  def reports(**) = (@reported ||= Guildhall::Web::Reports::Store.new.tap { |store| store.problem = Guildhall::Kafka::UnknownTopicError.new(reports_topic, []) }).view
+  def reports_topic = "guildhall.reports"
+
+  # One that nobody has answered, by somebody with a strange name.
+  def commands(_commander)
+    make = Guildhall::Kafka::Commanding::Command.method(:make)
+    command = make.call(action: :pause, target: {group: STRANGE, topic: LONG, partition: 0}, by: STRANGE, why: "w" * 300, id: "1", args: {seconds: 600})
+    [Guildhall::Kafka::Commanding::Commander::Sent.new(command:, at: Time.at(1_700_000_000), signed: nil)]
+  end
+
   def own_groups = ["shop"]
   def routes_of(name) = @routes.select { |route| route.name == name }
+  def decoded?(name) = routes_of(name).any?(&:deserializer)
   def groups = Broker::Answer.new([group("shop", :empty, []), group(STRANGE, :stable, nil)], [])
   def group(name, state = :stable, members = []) = Admin::Groups::Group.new(name:, state:, protocol: :consumer, assignor: nil, coordinator: nil, members:)
 
@@ -47,6 +63,7 @@ class RecordedCluster
   end
 
   def cluster = raise(Guildhall::Kafka::UnreachableError.new(-195, "_TRANSPORT", "Kafka at nowhere does not answer"))
+  def forget = nil
   def offsets(_group, _topic) = Broker::Answer.new([], [])
 
   # The first was never run, the others have failed.
@@ -66,7 +83,7 @@ class RecordedCluster
     Looking.new(records)
   end
 
-  def dead_letters(_name) = yield(Letters.new)
+  def dead_letters(_name) = yield(Letters.new(note))
 
   Looking = Data.define(:records) do
     def run
@@ -87,7 +104,12 @@ class RecordedCluster
       def of(_offset) = found
     end
 
-    def ranges = {0 => 0...2}
+    # @return [String, nil]
+    attr_reader :noted
+
+    def initialize(noted) = @noted = noted
+    def name = "dead"
+    def ranges(*) = {0 => 0...2}
     def marks(_numbers) = {0 => Mark.new(nil)}
 
     def each(number, offsets)

@@ -14,10 +14,10 @@ require_relative "../../tool/line_coverage"
 # A process that dies (a fault in the C) fails the test that it was at; another one goes on with the rest of the class.
 class TestProcesses
   MOST_COMPUTING = Etc.nprocessors + 2 # classes that only compute
-  DEFAULT = MOST_COMPUTING + 8 # processes: many tests wait
+  DEFAULT = MOST_COMPUTING + 6 # processes: many tests wait
   LEAST_SHARE = 0.2 # what a class counts for at least: brokers and other servers compute for it, too
   LONG_SECONDS = 3 # a class that takes longer is started early
-  SCENARIO = [10.0, 2.0].freeze # seconds, and seconds of computing, of a test of test/integration that has not run here
+  SCENARIO = [10.0, 5.0].freeze # seconds, and seconds of computing, of a test of test/integration that has not run here
 
   # Takes the place of Minitest's loop over the classes.
   module Plugin

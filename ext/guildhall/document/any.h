@@ -31,6 +31,9 @@ static inline VALUE guildhall_document_text(VALUE key)
 /* The rest of the way of a `dig` that has left the payload: the value's own dig decides what that means. */
 VALUE guildhall_document_dig_on(VALUE value, int count, const VALUE *keys);
 
+/* What lies at the end of these steps from a plain object, as Columns has it; nil where nothing does. */
+VALUE guildhall_columns_of_plain(VALUE value, long count, const VALUE *steps);
+
 /* Which kinds of keys a Hash has that is written: keys of one kind are different when they are read again; a String and a Symbol may be the
  * same text, and so may be what is converted first. */
 enum { GUILDHALL_STRING_KEY = 1, GUILDHALL_SYMBOL_KEY = 2, GUILDHALL_CONVERTED_KEY = 4 };

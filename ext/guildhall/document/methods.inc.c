@@ -9,6 +9,7 @@
  *   element                  of an array; index below the count
  *   items, start, next       a container's items in their order; next: 0 at the end
  *   key                      of the item that `next` has given
+ *   DOCUMENT_SCALAR          optional: a scalar, of which short Strings perhaps come from the caches
  *   DOCUMENT_NESTED          optional: what is made of a Document inside another one
  */
 #include "any.h"
@@ -91,6 +92,34 @@ static VALUE DOCUMENT(dig)(int count, VALUE *keys, VALUE self)
     VALUE value = DOCUMENT(value)(&c, at, Qundef);
     RB_GC_GUARD(self);
     return value;
+}
+
+/* Paths ask what is there: what is no container has nothing inside. */
+static VALUE DOCUMENT(column)(const guildhall_view *view, guildhall_position at, long count, const VALUE *steps, struct guildhall_caches *caches)
+{
+    VALUE fallback = Qundef;
+    guildhall_position given = at;
+    guildhall_kind kind = DOCUMENT(resolve)(view, &at);
+    for (long i = 0; i < count; i++) {
+        int key = !RB_FIXNUM_P(steps[i]), there = 0;
+        if (kind == GUILDHALL_MAP && key) {
+            there = DOCUMENT(named)(view, at, steps[i], &at, &fallback);
+        } else if (kind == GUILDHALL_ARRAY && !key) {
+            long items = (long)DOCUMENT(count)(view, at), index = FIX2LONG(steps[i]);
+            if (index < 0) index += items;
+            there = index >= 0 && index < items;
+            if (there) at = DOCUMENT(element)(view, at, (uint32_t)index);
+        }
+        if (!there) return Qnil;
+        if (fallback != Qundef) return guildhall_columns_of_plain(fallback, count - i - 1, steps + i + 1);
+        given = at;
+        kind = DOCUMENT(resolve)(view, &at);
+    }
+#ifdef DOCUMENT_SCALAR
+    if (kind == GUILDHALL_SCALAR) return DOCUMENT_SCALAR(view, at, caches);
+#endif
+    (void)caches;
+    return DOCUMENT(build)(view, kind == GUILDHALL_SCALAR ? at : given);
 }
 
 static VALUE DOCUMENT(size)(VALUE self)
@@ -191,6 +220,7 @@ static VALUE DOCUMENT(named_members)(VALUE self, VALUE names)
 static VALUE DOCUMENT(define)(VALUE under, guildhall_document_format *format, const char *map_name)
 {
     VALUE document = guildhall_init_documents(under, format, map_name), map = format->map_class, array = format->array_class;
+    format->column = DOCUMENT(column);
     rb_define_method(document, "dig", DOCUMENT(dig), -1);
     rb_define_method(document, "size", DOCUMENT(size), 0);
     rb_define_method(document, "decode", DOCUMENT(decode), 0);

@@ -53,9 +53,11 @@ static const rb_data_type_t type = {"Guildhall::Document", {document_mark, docum
 static const rb_data_type_t sub_type = {
     "Guildhall::Document", {document_mark_root, RUBY_TYPED_DEFAULT_FREE, NULL}, &type, 0, DOCUMENT_FLAGS | RUBY_TYPED_EMBEDDABLE};
 
+int guildhall_document_view_p(VALUE object) { return rb_typeddata_is_kind_of(object, &type); }
+
 int guildhall_document_of_format(VALUE object, const guildhall_document_format *format)
 {
-    return rb_typeddata_is_kind_of(object, &type) && guildhall_document_self(object).view.codec->format == format;
+    return guildhall_document_view_p(object) && guildhall_document_self(object).view.codec->format == format;
 }
 
 static VALUE document_class_of(const guildhall_codec *codec, guildhall_kind kind)
@@ -173,10 +175,15 @@ static VALUE document_decoder_wrap(const void *codec, guildhall_result *result, 
     return made;
 }
 
+/* Who has read columns of it may have made indexes of keys. */
 static void document_decoder_free(const void *codec, guildhall_result *result)
 {
-    if (result->data) guildhall_block_give(result->data, result->size);
+    root_document *root = result->data;
     result->data = NULL;
+    if (!root) return;
+    size_t reported = guildhall_key_indexes_free(&root->key_indexes);
+    if (reported) guildhall_gc_freed(reported);
+    guildhall_block_give(root, result->size);
 }
 
 static VALUE document_decoder_build(const void *codec, guildhall_result *result, VALUE owner, const uint8_t *bytes, size_t length)
@@ -187,6 +194,28 @@ static VALUE document_decoder_build(const void *codec, guildhall_result *result,
     document_decoder_free(codec, result);
     RB_GC_GUARD(owner);
     return made;
+}
+
+static VALUE document_column(const guildhall_view *view, guildhall_position at, long count, const VALUE *steps, struct guildhall_caches *caches)
+{
+    VALUE value = view->codec->format->column(view, at, count, steps, caches);
+    guildhall_key_indexes_report(view->key_indexes);
+    return value;
+}
+
+VALUE guildhall_document_data_column(const void *data, const uint8_t *bytes, size_t length, long count, const VALUE *steps, struct guildhall_caches *caches)
+{
+    root_document *root = (root_document *)data;
+    guildhall_view view = {root->codec, bytes, length, root + 1, &root->key_indexes};
+    return document_column(&view, root->document.position, count, steps, caches);
+}
+
+VALUE guildhall_document_column(VALUE document, long count, const VALUE *steps, struct guildhall_caches *caches)
+{
+    guildhall_cursor cursor = guildhall_document_self(document);
+    VALUE value = document_column(&cursor.view, cursor.position, count, steps, caches);
+    RB_GC_GUARD(document);
+    return value;
 }
 
 bool guildhall_document_decoder_p(const guildhall_decoder *decoder) { return decoder->free == document_decoder_free; }

@@ -22,6 +22,8 @@ static inline guildhall_index guildhall_index_built(const guildhall_index_builde
     return (guildhall_index){entries->words, entries->count * sizeof *entries->words, (uint32_t)entries->count, 0};
 }
 
+struct guildhall_caches; /* values/caches.h */
+
 typedef enum { GUILDHALL_SCALAR, GUILDHALL_MAP, GUILDHALL_ARRAY } guildhall_kind;
 
 typedef struct guildhall_document_format {
@@ -37,6 +39,9 @@ typedef struct guildhall_document_format {
     guildhall_kind (*resolve)(const guildhall_view *view, guildhall_position *at);
     /* All the way down: frozen and shareable. Of a scalar: its value; no entries are read once Ruby code runs. */
     VALUE (*build)(const guildhall_view *view, guildhall_position at);
+    /* The same for what lies at the end of these steps from there; nil where nothing does. Strings are keys, of Symbols as well, Integers
+     * elements of arrays. */
+    VALUE (*column)(const guildhall_view *view, guildhall_position at, long count, const VALUE *steps, struct guildhall_caches *caches);
 } guildhall_document_format;
 
 /* A Document, which may be a part of another one. */
@@ -72,6 +77,8 @@ static inline guildhall_cursor guildhall_document_self(VALUE self)
                               document->root ? document->root : self};
 }
 
+/* Is it a Document of one of the formats that are written in C? */
+int guildhall_document_view_p(VALUE object);
 /* Is it a Document of this format? */
 int guildhall_document_of_format(VALUE object, const guildhall_document_format *format);
 /* A container of the root's payload, at a position that was resolved. */
@@ -85,6 +92,9 @@ guildhall_decoder guildhall_document_decoder(const void *context);
 guildhall_decoder guildhall_value_decoder(const void *context);
 /* Whether it is one of these two: their `free` does not look at its context. */
 bool guildhall_document_decoder_p(const guildhall_decoder *);
+/* As `column` of the format's: of what the decoder has made of a payload, or of a Document. */
+VALUE guildhall_document_data_column(const void *data, const uint8_t *bytes, size_t length, long count, const VALUE *steps, struct guildhall_caches *caches);
+VALUE guildhall_document_column(VALUE document, long count, const VALUE *steps, struct guildhall_caches *caches);
 /* For native decoders of payloads with a header, whose values begin at `from`. */
 guildhall_decoded guildhall_document_decode(const void *codec, const uint8_t *bytes, size_t from, size_t length, guildhall_result *result);
 VALUE guildhall_document_error(const void *codec, const guildhall_result *result, const uint8_t *bytes, size_t from, size_t length);

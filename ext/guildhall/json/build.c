@@ -98,18 +98,24 @@ VALUE guildhall_json_key(const guildhall_json_codec *codec, guildhall_json_view 
     return json_build_key_of(&build, node);
 }
 
-/* As guildhall_json_scalar, but short strings perhaps from the cache. */
-static inline VALUE json_build_scalar(builder *build, guildhall_json_node node)
+static inline VALUE json_build_cached(const guildhall_json_codec *codec, guildhall_json_view view, guildhall_json_node node, guildhall_caches *caches)
 {
     guildhall_json_type type = guildhall_json_type_of(node);
     if (type == GUILDHALL_JSON_INTEGER) return LONG2FIX(guildhall_json_integer(node));
     size_t length = guildhall_json_length(node);
     if ((type == GUILDHALL_JSON_ASCII || type == GUILDHALL_JSON_UTF8) && length) {
-        const uint8_t *source = guildhall_json_source(build->view, node);
-        return guildhall_string_cached(&build->caches->values, source, length, json_build_text_of(build->codec, type == GUILDHALL_JSON_ASCII));
+        const uint8_t *source = guildhall_json_source(view, node);
+        return guildhall_string_cached(&caches->values, source, length, json_build_text_of(codec, type == GUILDHALL_JSON_ASCII));
     }
-    return guildhall_json_scalar(build->codec, build->view, node);
+    return guildhall_json_scalar(codec, view, node);
 }
+
+VALUE guildhall_json_cached_scalar(const guildhall_json_codec *codec, guildhall_json_view view, guildhall_json_node node, guildhall_caches *caches)
+{
+    return json_build_cached(codec, view, node, caches);
+}
+
+static inline VALUE json_build_scalar(builder *build, guildhall_json_node node) { return json_build_cached(build->codec, build->view, node, build->caches); }
 
 static inline VALUE json_build_closed(builder *build, const frame *closed, const VALUE *values, uint32_t top)
 {

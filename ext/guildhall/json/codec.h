@@ -7,6 +7,8 @@
 #include "document/structural_index.h"
 #include "parse.h"
 
+struct guildhall_caches; /* values/caches.h */
+
 typedef struct {
     GUILDHALL_CODEC;
     guildhall_json_rules rules;
@@ -33,6 +35,9 @@ VALUE guildhall_json_bytes(VALUE source);
  * decimal_class. */
 VALUE guildhall_json_build(const guildhall_json_codec *codec, guildhall_json_view view, uint32_t index);
 VALUE guildhall_json_scalar(const guildhall_json_codec *codec, guildhall_json_view view, guildhall_json_node node);
+/* The same, but short strings perhaps from the caches. */
+VALUE guildhall_json_cached_scalar(const guildhall_json_codec *codec, guildhall_json_view view, guildhall_json_node node,
+                                   struct guildhall_caches *caches);
 
 /* A key as the codec wants it: an interned String or a Symbol. */
 VALUE guildhall_json_key(const guildhall_json_codec *codec, guildhall_json_view view, guildhall_json_node node);

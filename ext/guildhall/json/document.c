@@ -10,6 +10,7 @@
 #include "values/frozen.h"
 
 #define DOCUMENT(name) json_document_##name
+#define DOCUMENT_SCALAR json_document_scalar
 typedef guildhall_position position;
 typedef guildhall_view view;
 
@@ -30,6 +31,11 @@ static inline VALUE json_document_build(const view *v, position at)
     guildhall_json_node node = json_document_node_at(v, at);
     if (!guildhall_json_is_container(node)) return guildhall_json_scalar(guildhall_json_codec_in(v), guildhall_json_view_of(v), node);
     return guildhall_json_build(guildhall_json_codec_in(v), guildhall_json_view_of(v), at.offset);
+}
+
+static inline VALUE json_document_scalar(const view *v, position at, struct guildhall_caches *caches)
+{
+    return guildhall_json_cached_scalar(guildhall_json_codec_in(v), guildhall_json_view_of(v), json_document_node_at(v, at), caches);
 }
 
 static inline uint32_t json_document_count(const view *v, position container) { return guildhall_json_length(json_document_node_at(v, container)); }

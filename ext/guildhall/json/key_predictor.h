@@ -16,7 +16,8 @@
 /* Does this key stand at `at`? There is more of the text, if so. */
 static inline int guildhall_json_stands_at(const guildhall_json_known_key *known, const uint8_t *at, const uint8_t *end)
 {
-    if (__builtin_expect(end - at <= GUILDHALL_JSON_KNOWN_BYTES, 0)) return 0;
+    if (__builtin_expect(end - at <= GUILDHALL_JSON_KNOWN_BYTES, 0))
+        return end - at > known->span && !memcmp(known->bytes, at, known->span);
 #if defined(GUILDHALL_JSON_AVX2)
     __m256i same = _mm256_cmpeq_epi8(_mm256_loadu_si256((const __m256i *)known->bytes), _mm256_loadu_si256((const __m256i *)at));
     return !(~(uint32_t)_mm256_movemask_epi8(same) & known->mask);

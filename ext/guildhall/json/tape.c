@@ -88,36 +88,54 @@ typedef struct {
     uint64_t head, mask;
 } wanted;
 
-static inline wanted json_tape_wanted_key(const uint8_t *text, size_t length)
+/* Two loads that overlap are quicker than a loop. */
+static inline uint64_t json_tape_head(const uint8_t *text, size_t length)
 {
-    static const uint8_t masks[16] = {255, 255, 255, 255, 255, 255, 255, 255};
-    wanted key = {.text = text, .length = length};
-    size_t size = length < 8 ? length : 8;
-    memcpy(&key.head, text, size);
-    memcpy(&key.mask, masks + 8 - size, 8);
-    return key;
+    uint64_t head = 0;
+    if (length >= 8) {
+        memcpy(&head, text, 8);
+    } else if (length >= 4) {
+        uint32_t low, high;
+        memcpy(&low, text, 4);
+        memcpy(&high, text + length - 4, 4);
+        head = low | (uint64_t)high << 8 * (length - 4);
+    } else {
+        for (size_t i = 0; i < length; i++) head |= (uint64_t)text[i] << 8 * i;
+    }
+    return head;
 }
 
-static inline int json_tape_is_wanted(guildhall_json_view view, guildhall_json_node name, const wanted *key)
+static inline wanted json_tape_wanted_key(const uint8_t *text, size_t length)
+{
+    uint64_t mask = length < 8 ? ((uint64_t)1 << 8 * length) - 1 : UINT64_MAX;
+    return (wanted){.text = text, .length = length, .head = json_tape_head(text, length), .mask = mask};
+}
+
+/* Of a key of the same length, or with escapes. */
+static int json_tape_is_wanted(guildhall_json_view view, guildhall_json_node name, const wanted *key)
 {
     const uint8_t *source = guildhall_json_source(view, name);
     if (__builtin_expect(guildhall_json_type_of(name) == GUILDHALL_JSON_ESCAPED || view.end - source < 8, 0)) {
         return guildhall_json_text_equals(view, name, key->text, key->length);
     }
-    if (guildhall_json_length(name) != key->length) return 0;
     uint64_t head;
     memcpy(&head, source, 8);
     if ((head ^ key->head) & key->mask) return 0;
     return key->length <= 8 || !memcmp(source + 8, key->text + 8, key->length - 8);
 }
 
+/* Most keys are ruled out by their length, without a look at the text. */
 uint32_t guildhall_json_find(guildhall_json_view view, uint32_t object, const uint8_t *text, size_t length)
 {
-    uint32_t index = object + 1, end = guildhall_json_offset(view.nodes[object]);
+    const guildhall_json_node *nodes = view.nodes;
+    uint32_t index = object + 1, end = guildhall_json_offset(nodes[object]);
     wanted key = json_tape_wanted_key(text, length);
     while (index < end) {
-        if (json_tape_is_wanted(view, view.nodes[index], &key)) return index + 1;
-        index = guildhall_json_next(view.nodes, index + 1);
+        guildhall_json_node name = nodes[index];
+        if ((guildhall_json_length(name) == length || guildhall_json_type_of(name) == GUILDHALL_JSON_ESCAPED) && json_tape_is_wanted(view, name, &key)) {
+            return index + 1;
+        }
+        index = guildhall_json_next(nodes, index + 1);
     }
     return 0;
 }

@@ -58,7 +58,7 @@ typedef struct {
 /* As guildhall_string_new, but perhaps the String that the same bytes gave before. text: ASCII or UTF8. */
 VALUE guildhall_string_cached(guildhall_value_cache *cache, const uint8_t *bytes, size_t length, guildhall_text text);
 
-typedef struct {
+typedef struct guildhall_caches {
     guildhall_key_cache keys;
     guildhall_value_cache values;
     guildhall_hash_templates templates;

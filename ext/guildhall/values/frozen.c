@@ -39,12 +39,14 @@ VALUE guildhall_array_new(long count, const VALUE *elements)
     return guildhall_share(rb_ary_new_from_values(count, elements));
 }
 
-VALUE guildhall_hash_new(long count, const VALUE *pairs)
+VALUE guildhall_open_hash_new(long count, const VALUE *pairs)
 {
     VALUE hash = rb_hash_new_capa(count);
     rb_hash_bulk_insert(count * 2, pairs, hash);
-    return guildhall_share(hash);
+    return hash;
 }
+
+VALUE guildhall_hash_new(long count, const VALUE *pairs) { return guildhall_share(guildhall_open_hash_new(count, pairs)); }
 
 VALUE guildhall_integer_from_digits(const uint8_t *digits, size_t length)
 {

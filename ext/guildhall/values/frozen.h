@@ -40,6 +40,8 @@ VALUE guildhall_array_new(long count, const VALUE *elements);
 /* `count` key-value pairs: pairs[0] is the first key, pairs[1] its value. The last of equal keys wins.
  * String keys must be frozen. */
 VALUE guildhall_hash_new(long count, const VALUE *pairs);
+/* The same, but not frozen. */
+VALUE guildhall_open_hash_new(long count, const VALUE *pairs);
 
 /* Shareable like everything else: flonums and fixnums are, heap floats and big integers get the flag. */
 static inline VALUE guildhall_number(VALUE number)

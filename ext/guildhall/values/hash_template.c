@@ -33,7 +33,7 @@ static inline VALUE hash_template_fill_slot(VALUE template, long count, const VA
     if (RB_UNLIKELY(!hash_template_has_keys(made, count, pairs))) return 0;
     VALUE *held = hash_template_pairs(made);
     for (long i = 0; i < count; i++) held[2 * i + 1] = pairs[2 * i + 1];
-    return guildhall_share(made);
+    return made;
 }
 
 typedef struct {
@@ -65,7 +65,7 @@ static inline VALUE hash_template_fill_table(VALUE template, const VALUE *pairs)
     VALUE made = rb_hash_dup(template);
     st_foreach_with_replace(RHASH_TBL(made), hash_template_look, hash_template_replace, (st_data_t)&f);
     for (const VALUE *pair = pairs; pair < f.pair; pair += 2) RB_OBJ_WRITTEN(made, Qundef, pair[1]);
-    return f.other ? 0 : guildhall_share(made);
+    return f.other ? 0 : made;
 }
 
 static inline uint64_t hash_template_print(long count, const VALUE *pairs)
@@ -88,7 +88,7 @@ static VALUE hash_template_new(long count, const VALUE *pairs)
     return RHASH_SIZE(template) == (size_t)count ? template : 0;
 }
 
-/* 0: it has other keys. */
+/* Not frozen; 0: it has other keys. */
 static inline VALUE hash_template_fill(VALUE template, long count, const VALUE *pairs)
 {
     return count <= SMALL ? hash_template_fill_slot(template, count, pairs) : hash_template_fill_table(template, pairs);
@@ -106,9 +106,9 @@ static inline guildhall_hash_template *hash_template_for(guildhall_hash_template
     return first;
 }
 
-VALUE guildhall_hash_from_template(guildhall_hash_templates *templates, long count, const VALUE *pairs)
+VALUE guildhall_open_hash_from_template(guildhall_hash_templates *templates, long count, const VALUE *pairs)
 {
-    if (count < 2 || count > LARGEST || !pairs_offset) return guildhall_hash_new(count, pairs);
+    if (count < 2 || count > LARGEST || !pairs_offset) return guildhall_open_hash_new(count, pairs);
     uint64_t print = hash_template_print(count, pairs);
     guildhall_hash_template *template = hash_template_for(templates, print);
     if (RB_LIKELY(template->hash && template->count == count)) {
@@ -117,7 +117,12 @@ VALUE guildhall_hash_from_template(guildhall_hash_templates *templates, long cou
     }
     VALUE hash = template->print == print ? hash_template_new(count, pairs) : 0;
     *template = (guildhall_hash_template){print, hash, count};
-    return guildhall_hash_new(count, pairs);
+    return guildhall_open_hash_new(count, pairs);
+}
+
+VALUE guildhall_hash_from_template(guildhall_hash_templates *templates, long count, const VALUE *pairs)
+{
+    return guildhall_share(guildhall_open_hash_from_template(templates, count, pairs));
 }
 
 void guildhall_hash_templates_mark(const guildhall_hash_templates *templates)

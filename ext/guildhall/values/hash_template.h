@@ -23,6 +23,8 @@ typedef struct {
 
 /* As guildhall_hash_new. */
 VALUE guildhall_hash_from_template(guildhall_hash_templates *templates, long count, const VALUE *pairs);
+/* The same, but not frozen. */
+VALUE guildhall_open_hash_from_template(guildhall_hash_templates *templates, long count, const VALUE *pairs);
 void guildhall_hash_templates_mark(const guildhall_hash_templates *templates);
 /* Self-test (assumptions.c): whether copies of Hashes, small ones and large ones, can be filled past Ruby. Where it says no, or is not
  * asked, Hashes are filled key by key. */

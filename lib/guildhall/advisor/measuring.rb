@@ -3,6 +3,7 @@
 module Guildhall
   class Advisor
     # Measures what a payload costs in a loop in one thread (time, CPU time, garbage), and finds reasons not to measure more.
+    # @api private
     class Cost
       SECONDS = 0.3 # of calling, and one payload at least
       SLICE = 0.01 # seconds of calling between two looks at the clock
@@ -95,6 +96,7 @@ module Guildhall
     end
 
     # Leaves out the payloads for which a task raises, if they are the fewer: some of a topic's payloads are always broken.
+    # @api private
     class Sieve
       SECONDS = 1 # of calling: payloads that are left then are not measured
       private_constant :SECONDS
@@ -138,6 +140,7 @@ module Guildhall
     end
 
     # The task as it is given, in a loop, beside a variant of it on a pool: in turn, so that whatever the machine does meets both.
+    # @api private
     class Comparison
       WARM_UP = 0.03 # seconds, so that the pool has started
       private_constant :WARM_UP

@@ -5,6 +5,7 @@ require_relative "../chart"
 module Guildhall
   class Advisor
     # An advice as one HTML page that opens without network.
+    # @api private
     class Page
       STYLE = "body{font-family:sans-serif;max-width:920px;margin:2em auto;color:#222}table{border-collapse:collapse;margin:1em 0}" \
               "td,th{border:1px solid #ccc;padding:.3em .7em;text-align:right}td:first-child,th:first-child{text-align:left}" \

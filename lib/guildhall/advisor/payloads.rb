@@ -3,6 +3,7 @@
 module Guildhall
   class Advisor
     # Samples, and what there is to say of their sizes.
+    # @api private
     class Payloads
       SEED = 20_260_101
       QUANTILES = {"smallest" => 0, "median" => 0.5, "90 %" => 0.9, "99 %" => 0.99, "largest" => 1}.freeze

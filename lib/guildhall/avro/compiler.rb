@@ -6,6 +6,7 @@ module Guildhall
   class Avro
     # Writer's schema and reader's schema → the nodes, operands and constants that C runs (`ext/guildhall/avro/program.h`).
     # Differences between the two are settled here, once, and not while decoding.
+    # @api private
     class Compiler
       # The numbers of guildhall_avro_type.
       TYPES = %i[null boolean int long float double bytes string fixed enum array map union record

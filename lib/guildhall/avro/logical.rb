@@ -37,6 +37,7 @@ module Guildhall
       OF_GEM = %w[date timestamp-millis timestamp-micros timestamp-nanos decimal].freeze
       PLAIN = 0
       CONVERTED = 1
+      # @api private
       DIGITS = Digits::MOST # of a decimal: a schema may come from anybody who can register one, and longer numbers take long
       LONGS = (-(2**63)...(2**63))
       private_constant :LONGS

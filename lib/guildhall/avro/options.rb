@@ -18,6 +18,7 @@ module Guildhall
     # - `max_bytes` (64 MiB): longer payloads are refused; 268,435,455 at most
     # - `max_empty_items` (65,536): items that take no byte, such as nulls, in all arrays of a payload together; of a record
     #   each field counts too
+    # @api private
     module Options
       DEFAULTS = {
         logical_types: true, symbolize_names: false, tagged_unions: false, allow_invalid_utf8: true, strict_schemas: nil,

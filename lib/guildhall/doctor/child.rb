@@ -3,6 +3,7 @@
 module Guildhall
   class Doctor
     # A process of its own for what may crash or hang. What it writes is read here; what it prints is not shown.
+    # @api private
     class Child
       # The first lines of the report that Ruby prints when it crashes. It can hang while it writes the rest: it allocates memory, and a
       # thread that crashed inside malloc still holds malloc's lock.

@@ -4,6 +4,7 @@ module Guildhall
   class Doctor
     # Makes a finding of what a task raised in a Ractor: Ruby's message, completed with variable, owner, line, and what to change.
     # The words are those of the analyser.
+    # @api private
     class Explanation
       include Inspection::Findings
 

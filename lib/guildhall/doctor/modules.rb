@@ -3,6 +3,7 @@
 module Guildhall
   class Doctor
     # Several modules that are examined together: those of a gem, or of a folder.
+    # @api private
     class Modules
       NEEDS = "name what it needs with -r, such as config/environment.rb"
       CONSTANTS = Module.instance_method(:constants)

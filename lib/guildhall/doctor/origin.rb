@@ -3,6 +3,7 @@
 module Guildhall
   class Doctor
     # Gems that were tried and do not work in Ractors, with what to use in a task instead.
+    # @api private
     module KnownGems
       # Gem => the module that a task would name, what is wrong, what to do instead.
       GEMS = {
@@ -38,6 +39,7 @@ module Guildhall
     end
 
     # The gem that a module comes from, and its compiled extensions.
+    # @api private
     class Origin
       CLAIM = "rb_ext_ractor_safe" # the function that an extension calls to say so; its name is in the file
       private_constant :CLAIM

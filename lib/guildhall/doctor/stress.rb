@@ -6,6 +6,7 @@ module Guildhall
   class Doctor
     # Calls a task from several Ractors at once, in a process of its own: an extension that says that it is Ractor-safe may still crash,
     # or answer differently.
+    # @api private
     class Stress
       SECONDS = 1 # of calling
       LIMIT = 60 # until the process is given up

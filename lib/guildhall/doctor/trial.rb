@@ -6,6 +6,7 @@ require "guildhall/native_threads"
 module Guildhall
   class Doctor
     # Runs a task on samples in a Ractor of its own, as a worker would.
+    # @api private
     class Trial
       SECONDS = 30
       ENOUGH = 8 # seconds of calling, in a Ractor and then in the main one: payloads that are left then are not tried

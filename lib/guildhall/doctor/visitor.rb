@@ -4,6 +4,7 @@ module Guildhall
   class Doctor
     # As {Inspection::Visitor}, and farther: into gems and Ruby's library, to methods in C, and what it comes upon for the first time
     # is loaded. What it finds outside the application is a suspicion.
+    # @api private
     class Visitor < Inspection::Visitor
       INTERNAL = ["<internal:", File.expand_path("..", __dir__)].freeze # Ruby's own, and this gem's
       MAX_SUSPICIONS = 200

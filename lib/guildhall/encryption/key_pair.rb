@@ -9,7 +9,9 @@ module Guildhall
     # What it encrypts is a message of HPKE (RFC 9180, base mode; DHKEM(X25519, HKDF-SHA256), HKDF-SHA256, AES-256-GCM), with
     # "guildhall" as the info and the envelope's version and key id as additional data. Each payload has an ephemeral key of its own.
     class PublicKey
+      # @api private
       VERSION = 2
+      # @api private
       LEAST_BYTES = HPKE::KEY_BYTES + SecretKey::TAG_BYTES
       HYBRID = HPKE.new("guildhall")
       private_constant :HYBRID

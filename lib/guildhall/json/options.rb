@@ -21,6 +21,7 @@ module Guildhall
     # - `allow_invalid_utf8` (false): strings are taken as they are
     # - `allow_trailing_comma` (false): one comma before a closing bracket
     # - `allow_control_characters` (false): unescaped inside strings
+    # @api private
     module Options
       BYTES_LIMIT = 268_435_455
       DEFAULTS = {

@@ -11,6 +11,7 @@ module Guildhall
     class ParseError < DecodeError
       # Makes `rescue ::JSON::ParserError` take a {ParseError} for one of its own. A class has one superclass, and
       # the gem's is not ours: so its `===`, which is what `rescue` asks, has to know ours.
+      # @api private
       module RescuedByGem
         def ===(error)
           super || (equal?(::JSON::ParserError) && ParseError === error)

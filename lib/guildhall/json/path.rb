@@ -28,6 +28,10 @@ module Guildhall
       # @return [Array] frozen: every value that the path leads to, in the order of the document
       def of(document) = @query.of(Evaluation.new(document), document).freeze
 
+      # @api private
+      # @return [Array<String, Integer>, nil] names and indexes on the way to the only value; nil: there may be several
+      def steps = (@query.segments.map { |_, (step)| step } if @query.singular?)
+
       def inspect = "#<#{self.class} #{@source}>"
       alias to_s source
     end

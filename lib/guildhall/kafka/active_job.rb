@@ -77,6 +77,7 @@ module Guildhall
 
       # The header of a job's message with attributes of `ActiveSupport::CurrentAttributes`. Classes are known by their names, because a
       # reload makes new ones.
+      # @api private
       class CurrentAttributesHeader
         NAME = "current_attributes"
         CLASS = OptionRules.rule("a class of ActiveSupport::CurrentAttributes, or its name") do |one|

@@ -9,9 +9,10 @@ module Guildhall
     #
     #     Guildhall::Kafka.admin { |admin| admin.groups.names }
     #
-    # It connects at the first question. Its methods block for the brokers' answers, ten seconds at most for each, and raise a {KafkaError}
-    # that says what to do: {UnreachableError} where no broker answers, {AuthenticationError} where they refuse the credentials,
-    # {AuthorizationError} where a right is missing. Belongs to one thread of the main Ractor; close it.
+    # It connects at the first question. Its methods block for the brokers' answers, ten seconds at most for each (30 for what a group has
+    # committed, whose coordinator may have to load it), and raise a {KafkaError} that says what to do: {UnreachableError} where no broker
+    # answers, {AuthenticationError} where they refuse the credentials, {AuthorizationError} where a right is missing. Belongs to one
+    # thread of the main Ractor; close it.
     class Admin
       # @yieldparam admin [Admin] closed when the block ends
       # @return [Object] what the block returns
@@ -68,7 +69,10 @@ module Guildhall
 
         # @param group [String, nil] whose committed offsets the session asks for; nil: of none
         # @return [Broker::Session]
-        def session(group = nil) = @sessions[group] ||= Broker::Session.new({**@settings, "group.id": group || "guildhall.admin"})
+        def session(group = nil)
+          @sessions[group] ||= Broker::Session.new({**@settings, "group.id": group || "guildhall.admin"},
+            coordinator_timeout: Broker::Session::COORDINATOR_SECONDS)
+        end
 
         # (see Broker::AdminClient#request)
         # Where no answer comes, a session says why: no broker answers at all, or they refuse the credentials.

@@ -7,11 +7,13 @@ require "guildhall/signal_trap"
 require_relative "config"
 require_relative "routing/routes"
 require_relative "routing/route_selection"
+require_relative "process_name"
 require_relative "reachability"
 require_relative "events"
 require_relative "logging/event_log"
 require_relative "logging/librdkafka_log"
 require_relative "reporting/report"
+require_relative "reporting/reporter"
 require_relative "runtime"
 require_relative "application/clients"
 require_relative "application/producers"
@@ -28,8 +30,10 @@ module Guildhall
       extend Forwardable
 
       # Seconds for an orderly stop when the process ends without one.
+      # @api private
       EXIT_TIMEOUT_SECONDS = 10
       # Beyond the time of a stop, in which it ends what has not ended by itself.
+      # @api private
       GRACE_SECONDS = 2
       UNDO_SECONDS = 10 # for threads to end, where not all could be started
       private_constant :UNDO_SECONDS
@@ -64,7 +68,7 @@ module Guildhall
       # @!method switch_task(name, enabled)
       #   @see Scheduling::Tasks#switch
       def_delegator :tasks, :switch, :switch_task
-      # @!method run_task(name)
+      # @!method run_task(name, here: false, by: nil, id: nil)
       #   @see Scheduling::Tasks#run
       def_delegator :tasks, :run, :run_task
 
@@ -87,7 +91,8 @@ module Guildhall
         @changed = ConditionVariable.new
         @state = :initialized
         @advisers = @on_failure = []
-        @runtime = @routed = @own_pool = @changing = @reloading = @collector = @at_exit = @workers = nil
+        @stopper = @runtime = @routed = @own_pool = @changing = @reloading = @collector = @reporter = @at_exit = nil
+        @workers = @own_process = nil
       end
 
       # Checks settings and routes; nothing is started. An application that runs keeps those that it has started with.
@@ -178,6 +183,15 @@ module Guildhall
       # @return [Hash{String=>Object}] frozen, as JSON has it: see {Reporting::Report}
       def report = Reporting::Report.new(self, runtime).to_h
 
+      # @return [String] what reports and commands call this process, since its last start: HOST:PID:BOOT
+      def process_name = ProcessName.of(@runtime&.started_at)
+
+      # @!visibility private
+      # @return [Reporting::Reporter, nil] nil: `config.reports` is false
+      def reporter
+        @lock.synchronize { @reporter ||= (Reporting::Reporter.new(self) if @config.reports) }
+      end
+
       # @return [Runtime::Backpressure, nil] what is in memory and not done; nil before the start
       def backpressure = @runtime&.backpressure
 
@@ -186,6 +200,17 @@ module Guildhall
       def on_failure(&block)
         @on_failure += [block]
       end
+
+      # What a command to stop asks, from a thread that must not wait: see {#ask_to_stop}.
+      # @!visibility private
+      def on_stop_asked(&block)
+        @stopper = block
+      end
+
+      # Stops in order, as after a signal: the process where a {Server} runs it, else the application alone. In one of the application's
+      # threads it does not wait.
+      # @!visibility private
+      def ask_to_stop = @stopper ? @stopper.call : stop
 
       # The block is asked for the class of a consumer before each of its calls: where code is reloaded, the class that the route
       # has is an old one. A consumer of another class is replaced, and its `shutdown` is called.
@@ -217,6 +242,22 @@ module Guildhall
         end
       end
 
+      # Sends commands to running processes, of this application or of others at its cluster, which have to allow them
+      # ({Config#commands}). Connects when one is sent.
+      # @param private_key [String, nil] that belongs to their public one; nil: what is sent is not signed
+      # @param topic, reports [String, nil] the topics of commands and of reports; nil: those of the settings
+      # @return [Commanding::Commander]
+      # @raise [Guildhall::ArgumentError] where it is no key
+      # @raise [ConfigurationError] listing every error of the settings
+      def commander(private_key:, topic: nil, reports: nil)
+        SignalTrap.refuse!
+        @config.validate!
+        open_log
+        require_relative "commanding/commander" # OpenSSL is loaded only where it is wanted
+        topic ||= @config.commands_topic || Commanding::TOPIC
+        Commanding::Commander.new(Producing::Settings.of(@config), private_key:, topic:, reports: reports || @config.reports_topic)
+      end
+
       # What follows is for the framework.
       # @!visibility private
       # @return [Array<#call>] what becomes of each message before it is sent
@@ -225,10 +266,15 @@ module Guildhall
       # @return [Integer, nil] worker Ractors of the application's own pool; nil: as many as pay off
       attr_accessor :workers
 
+      # @return [Hash{Symbol=>Object}, nil] where a {Server} runs the application, and the process does nothing else: what its memory is,
+      #   for {Runtime::FullCollections::Memory}; nil: others do, and settings of Ruby that are the process's are not ours to change
+      attr_accessor :own_process
+
       def_delegators :@log, :format_line
       def_delegator :@log, :target, :log_target
       def_delegators :@producers, :abandon
       def_delegator :@producers, :transactional, :transactional_producer
+      def_delegator :@producers, :patient, :patient_producer
       def_delegator :@producers, :queue_size, :producer_queue
       def_delegators :@instrumentation, :publish, :listening?
       def_delegator :@clients, :settings, :client_settings
@@ -240,9 +286,13 @@ module Guildhall
       def members = @runtime&.members || []
       def listeners = @runtime&.listeners || []
       def registries = @runtime&.registries
+      def outbox = @runtime&.outbox
 
       # @return [Boolean] whether a start was begun, and no stop since
       def started? = %i[starting running].include?(@state)
+
+      # Passes on what metrics have counted until now.
+      def flush_metrics = @collector&.flush
 
       def failed = @on_failure.each { |block| ErrorBoundary.run(->(raised) { error(raised, "on_failure") }) { block.call } }
       def consumer_class(declared) = @reloading ? @reloading.call(declared) : declared
@@ -318,13 +368,14 @@ module Guildhall
       end
 
       def launch(selection)
-        topics = Routing::RouteSelection.new(**selection).choose(@routed = validate!)
+        topics = Routing::RouteSelection.new(**selection).choose(@routed = validate!, none: @config.outbox)
         @config.freeze unless @config.frozen?
         open_log
         measure
         ask_advisers if first_process?
         stop_at_exit
         @runtime = new_runtime(topics)
+        reporter&.start(@runtime)
         @runtime.launch
         topics
       end
@@ -333,17 +384,21 @@ module Guildhall
         @runtime&.stop(Clock.now + UNDO_SECONDS)
         close_own_pool(1)
       ensure
+        @reporter&.finish
         @runtime = @changing = nil
         become(:initialized, :starting) || become(:stopped, :stopping)
       end
 
       # Starts the metrics, the first time: with two collectors each figure would count double.
       def measure
+        backends = [*@config.metrics, *reporter&.minutes]
+        all = @config.metrics.any?
         @lock.synchronize do
-          next if @collector || @config.metrics.empty?
+          next if @collector || backends.empty?
 
           require_relative "metrics/collector"
-          @collector = Metrics::Collector.new(self, @config.metrics.dup).attach
+          @collector = Metrics::Collector.new(self, backends, distributions: all)
+          @collector.attach(all ? Events::NAMES : Reporting::Minutes::EVENTS)
         end
       end
 
@@ -394,6 +449,7 @@ module Guildhall
         close_own_pool(Clock.left(deadline, least: 1))
         @clean = clean
       ensure
+        @reporter&.finish
         become(:stopped, :stopping)
         runtime.announce("app.stopped", deadline, unfinished: runtime.unfinished)
       end

@@ -9,9 +9,11 @@ require_relative "logging"
 module Guildhall
   module Kafka
     # The commands that this gem adds to `guildhall`.
+    # @api private
     module CLI
       def self.commands
-        [Check, Server, Swarm, Top, Routes, Topics, Groups, Offsets, Cluster, Lag, Keys, Dlq, Schedule, Metrics, Read, Produce, Profiles]
+        [Check, Server, Swarm, Top, Routes, Topics, Groups, Offsets, Cluster, Lag, Keys, Dlq, Outbox, Schedule, Command, Metrics, Read,
+         Produce, Profiles]
       end
 
       # `guildhall server`: consumes until SIGINT, SIGTERM, SIGQUIT or SIGHUP.
@@ -185,6 +187,14 @@ module Guildhall
         HEADINGS = %w[TASK CRON MISSED ENABLED LAST STATE NEXT].freeze
         ACTIONS = %w[list run enable disable].freeze
         ISO = "%FT%TZ"
+        WAIT_SECONDS = 0.5 # between two looks at what became of a run
+        NOTES = <<~TEXT
+
+          run: now, once, in the process that consumes the schedule, and waits for what comes of it (Ctrl-C: no more); with --here in this
+          one. Its due times stay as they are. If no process takes it within a minute, it does not run. disable: no process runs it, from
+          now on.
+        TEXT
+        private_constant :WAIT_SECONDS, :NOTES
 
         def self.summary = "List, run, enable and disable scheduled tasks"
         def self.words = ACTIONS
@@ -194,13 +204,14 @@ module Guildhall
         def arity = 2
         def json? = false
         def cluster_alone? = false
-        def runs_application? = @action == "run"
+        def runs_application? = @action == "run" && @options[:here]
 
         def define_options(options)
           options.banner = "usage: guildhall schedule list|run NAME|enable NAME|disable NAME [options]\n#{self.class.summary}\n\n"
           super
           options.on("--json", "list: a line of JSON for each task")
-          options.separator("\nrun: in this process, now; its due times stay as they are. disable: no process runs it, from now on.")
+          options.on("--here", "run: in this process")
+          options.separator(NOTES)
         end
 
         def call(arguments)
@@ -215,21 +226,44 @@ module Guildhall
           return ("unexpected argument: #{@name}" if @name) if @action == "list"
           return "schedule #{@action} needs the name of a task" unless @name
 
-          "--json is for schedule list only" if @options[:json]
+          return "--json is for schedule list only" if @options[:json]
+
+          "--here is for schedule run only" if @options[:here] && @action != "run"
         end
 
         def perform
           case @action
           when "list" then print_rows(Kafka.application.scheduled_tasks)
-          when "run"
-            began = Clock.now
-            Kafka.application.run_task(@name)
-            @out.puts(format("%s has run in %.1f s", @name, Clock.now - began))
+          when "run" then return run_task
           else
             Kafka.application.switch_task(@name, @action == "enable")
             @out.puts("#{@name} is #{@action}d")
           end
           nil
+        end
+
+        # @return [Integer, nil] the exit status
+        def run_task
+          began = Clock.now
+          asked = Kafka.application.run_task(@name, here: @options[:here] == true)
+          run = asked && outcome(asked)
+          return @out.puts(format("%s has run in %.1f s", @name, Clock.now - began)) if run.nil?
+          return @out.puts("#{@name} has run in #{run.by}") if run.state == :done
+
+          why = {failed: "#{@name} has failed in #{run.by}: #{run.error}"}
+          @err.puts("guildhall: #{why.fetch(run.state, "no process has taken #{@name}, and it does not run any more: is one running?")}")
+          1
+        end
+
+        # @return [Scheduling::State::Run] as it has ended
+        def outcome(asked)
+          limit = Clock.now + Scheduling::Task::GRACE_SECONDS
+          loop do
+            run = Kafka.application.scheduled_tasks.find { |status| status.task.name == @name }&.asked || asked
+            return run if %i[done failed skipped].include?(run.state) || (run.state == :asked && Clock.now > limit)
+
+            sleep(WAIT_SECONDS)
+          end
         end
 
         def cells(status)
@@ -267,10 +301,12 @@ end
 
 require_relative "cli/check"
 require_relative "cli/cluster"
+require_relative "cli/command"
 require_relative "cli/dlq"
 require_relative "cli/groups"
 require_relative "cli/lag"
 require_relative "cli/offsets"
+require_relative "cli/outbox"
 require_relative "cli/produce"
 require_relative "cli/read"
 require_relative "cli/top"

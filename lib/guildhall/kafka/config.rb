@@ -2,8 +2,10 @@
 
 require "guildhall/option_rules"
 require_relative "config/librdkafka_settings"
+require_relative "commanding/settings"
 require_relative "group/protocols"
 require_relative "partition/backoff"
+require_relative "reporting/limits"
 require_relative "settings/rules"
 require_relative "settings/table"
 require_relative "tokens"
@@ -40,9 +42,17 @@ module Guildhall
       end
       HEALTH = hash_of("a Hash with port: and perhaps host: and token:", {port: nil},
         port: OptionRules.integer(0..65_535), host: Rules::TEXT, token: TOKEN)
-      ERROR_REPORTS = hash_of("a Hash: {messages: true}", {messages: false}, messages: Rules::BOOLEAN)
+      COMMANDS = OptionRules.rule("a Hash with public_key:") { |value| Commanding::Settings.problem(value) || true }
+      ERROR_REPORTS = hash_of("a Hash: {messages: true, attempts: true}", {messages: false, attempts: false},
+        messages: Rules::BOOLEAN, attempts: Rules::BOOLEAN)
+      # Where reports go, and what they have, where only some of it is given.
+      REPORTING = {topic: "guildhall.reports", messages: true}.freeze
+      REPORTS = hash_of("true, false or a Hash: {topic: \"name\", messages: false}", REPORTING,
+        topic: Rules::TOPIC_NAME, messages: Rules::BOOLEAN)
+      # Environment variables that say which release it is where the setting does not.
+      RELEASES = %w[RELEASE KAMAL_VERSION HEROKU_SLUG_COMMIT GIT_REVISION].freeze
       LOGGER = OptionRules.object("a Logger", :add, :debug, :info, :error, :level) # the methods that are called
-      private_constant :Rules, :CALLABLES, :RECORDERS, :TOKEN, :HEALTH, :ERROR_REPORTS, :LOGGER
+      private_constant :Rules, :CALLABLES, :RECORDERS, :TOKEN, :HEALTH, :COMMANDS, :ERROR_REPORTS, :RELEASES, :REPORTING, :REPORTS, :LOGGER
 
       setting :kafka, {}, LibrdkafkaSettings::RULE, "settings of librdkafka, such as `\"bootstrap.servers\"`"
       setting :producer, {}, LibrdkafkaSettings::RULE,
@@ -93,10 +103,31 @@ module Guildhall
         "the server process answers probes over HTTP: `{port: 9292}`, and `host:`, the address to listen on, \"0.0.0.0\" " \
         "unless set; with a `token:` also `/state`, to who has that token ([top](kafka_operating.md#what-a-process-does-now)). nil: " \
         "it does not"
+      setting :commands, nil, COMMANDS.or(nil),
+        "takes commands from the dashboard and from `guildhall command`: pause a partition, retry, seek, stop the process. " \
+        "`{public_key: ENV[\"GUILDHALL_COMMANDS_KEY\"]}` checks their signatures; `allow:`, which of pause, resume, retry, seek, quiet, " \
+        "trace and stop, all but the last unless set; `topic:`, \"guildhall.commands\" unless set; `insecure: true`, in place of the " \
+        "key: unsigned ones are taken ([commands](kafka_commands.md)). nil: it takes none"
       setting :error_reports, {}, ERROR_REPORTS,
         "what logs, events, traces and error trackers say of an error. `{messages: true}`: all of its message, and an " \
         "excerpt of the payload; else class, place, and of the message what cannot quote a payload " \
-        "([errors](kafka_errors.md))"
+        "([errors](kafka_errors.md)). `{attempts: true}`: error trackers get each attempt; else the first error of a failure"
+      setting :reports, false, REPORTS.with(others: [true, false].freeze),
+        "what each process does is written to a topic every 10 seconds, for the dashboard: true, or `{topic: \"guildhall.reports\", " \
+        "messages: true}`; with `messages: false` without the messages of errors ([reports](kafka_monitoring.md#reports)). false: it " \
+        "is not"
+      setting :attention, {}, Reporting::Limits::RULE,
+        "from where on the dashboard and `guildhall top` call for a person: `old:` 60 and `very_old:` 300 seconds, of the oldest message " \
+        "that is not done; `slow:` 60 seconds without progress of a call; `memory:` 0.85 of what a process may have; `errors:` 5 of a " \
+        "cause in ten minutes, `dead_letters:` 1 of a topic in an hour, `rebalances:` more than 3 of a group in ten minutes; `topics:` " \
+        "has the first three by topic, `{\"reports\" => {old: 600, very_old: 3600}}` ([attention](web.md#what-needs-attention))"
+      setting :garbage_collection, :ruby, OptionRules.one_of(:ruby, :deferred),
+        "who decides when Ruby's collector goes through all objects, while everything stands still. `:deferred`: the process does, while " \
+        "no consumer is at work, or once its memory has grown: for topics whose payloads are Hashes ([garbage " \
+        "collection](kafka_scaling.md#garbage-collection)). Has no effect where Guildhall runs in another server's process, and on Ruby " \
+        "4.1. `:ruby`: Ruby does"
+      setting :outbox, false, Rules::BOOLEAN,
+        "whether `guildhall server` and `swarm` send what `Guildhall::Outbox` has written to the database ([outbox](kafka_outbox.md))"
       setting :pool, nil, OptionRules.object("a Guildhall::Pool", :dispatch).or(nil),
         "the pool that payloads are dispatched to: one that is shared with the rest of the process, or has a number of workers of " \
         "your own; nil: one of the application's own"
@@ -137,6 +168,29 @@ module Guildhall
 
       # @return [Boolean] whether messages of errors are shown in full: see {#error_reports}
       def messages_of_errors? = @error_reports.is_a?(Hash) && @error_reports[:messages] == true
+
+      # @!visibility private
+      # @return [Boolean] whether error trackers get each attempt
+      def attempts_of_errors? = @error_reports.is_a?(Hash) && @error_reports[:attempts] == true
+
+      # @!visibility private
+      # @return [String, nil] {#release}, or what the environment calls it
+      def release_name = release || ENV.values_at(*RELEASES).compact.find { |text| !text.empty? }
+
+      # @return [Hash{Symbol=>Object}, nil] topic and messages of {#reports}; nil: there are none
+      def report_settings = @reports ? {**REPORTING, **(@reports == true ? {} : @reports)} : nil
+
+      # @return [Reporting::Limits] of {#attention}
+      def attention_limits = Reporting::Limits.given(@attention)
+
+      # @return [String, nil] where commands come from; nil: none are taken
+      def commands_topic = (@commands.fetch(:topic, Commanding::TOPIC) if @commands.is_a?(Hash))
+
+      # @return [Array<Symbol>] the actions of commands that this process takes
+      def commands_taken = @commands.is_a?(Hash) ? @commands.fetch(:allow, Commanding::Settings::ALLOWED) : []
+
+      # @return [String] where what concerns reports is looked for, and outcomes of commands go, also without {#reports}
+      def reports_topic = (report_settings || REPORTING).fetch(:topic)
 
       # Adds everything that is wrong.
       def validate(problems)
@@ -189,6 +243,7 @@ module Guildhall
       end
 
       # Collects everything that is wrong with settings and routes, so that all of it is reported at once.
+      # @api private
       class Problems
         def initialize
           @messages = []

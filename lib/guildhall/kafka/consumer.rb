@@ -34,6 +34,7 @@ module Guildhall
       private_constant :PLACES, :EVERY_RULES, :PIPE_RULES
 
       # A block, and how often it is run.
+      # @api private
       Period = Data.define(:seconds, :block)
 
       class << self

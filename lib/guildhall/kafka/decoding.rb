@@ -4,6 +4,7 @@ require "English"
 require "timeout"
 require "guildhall/callable"
 require "guildhall/clock"
+require "guildhall/columns"
 require "guildhall/failure"
 require "guildhall/pipeline"
 require "guildhall/pool"
@@ -19,11 +20,13 @@ module Guildhall
     # - `:in_pool`: batches are dispatched to the pool as they are read. With `parallel: true` workers run all of them, else the pool
     #   decides for each (see {Pool::Decision}).
     # - `:on_access`: in the thread that asks for the payload.
+    # @api private
     class Decoding
       # A codec's `prepare` that has failed is not called again for this long: otherwise waiting batches would keep runners busy with a
       # registry that does not answer.
       PREPARE_PAUSE_SECONDS = 5
-      private_constant :PREPARE_PAUSE_SECONDS
+      COLUMNS_KEPT = 100 # more than a consumer has: an application makes up paths as it goes
+      private_constant :PREPARE_PAUSE_SECONDS, :COLUMNS_KEPT
 
       # The decoding stage of a pipeline whose payloads are Records: decodes each where its bytes lie.
       RecordDecoding = Data.define(:codec) do
@@ -47,6 +50,7 @@ module Guildhall
         codec = @pipeline ? @task.decoder : @task
         @native = codec if codec.respond_to?(:native_decoder) && codec.native_decoder
         @rest = @task.rest if @native && @pipeline
+        @columns = {}.freeze
         @place = choose
         join(pool) if @place == :in_pool
       end
@@ -74,9 +78,9 @@ module Guildhall
 
       # Begins to decode a batch that was read. Does not block.
       # @param source [Object] whose batches take turns with other sources' in the pool
-      # @param documents [Array<Object, nil>, nil] what the reader has decoded of each; nil: it has not tried
-      def begin(records, source, documents = nil)
-        payloads = DecodedPayloads.new(self, records, source, documents)
+      # @param decoded [Boolean, nil] whether the reader has decoded them, as far as they can be
+      def begin(records, source, decoded = nil)
+        payloads = DecodedPayloads.new(self, records, source, decoded)
         return payloads unless @place == :in_pool
 
         @preparing ? @runners&.push(payloads) : payloads.run
@@ -104,7 +108,33 @@ module Guildhall
       # Runs the stages that follow the decoding, for one payload that the reader has decoded.
       def finish(document, record) = @rest ? @rest.call(document, record) : document
 
+      # The columns of `pluck` and `rows`, which a consumer asks for with each batch: compiled the first time.
+      # @param paths [Array]
+      # @param names [Hash]
+      # @raise [Guildhall::ArgumentError]
+      def columns(paths, names)
+        columns = paths.first if paths.size == 1 && paths.first.is_a?(Columns)
+        columns ||= @columns[[paths, names.to_a]] || keep(paths, names)
+        return columns unless @place == :none && columns.paths?
+
+        raise Guildhall::ArgumentError, "topic #{@topic.name.inspect} has no deserializer, so that its payloads have no fields to read"
+      end
+
+      # Whether records say what messages would of everything that the columns take beside the payload.
+      def plain_metadata?(columns)
+        return true unless @topic.key_deserializer || @topic.headers_deserializer
+
+        columns.metadata.none? { |column| column == :key || column == :headers || column.is_a?(String) }
+      end
+
       private
+
+      def keep(paths, names)
+        columns = Columns.new(*paths, **names)
+        kept = @columns.size < COLUMNS_KEPT ? @columns : {}
+        @columns = kept.merge(Ractor.make_shareable([paths, names.to_a], copy: true) => columns).freeze
+        columns
+      end
 
       # Where stages in Ruby follow a native decoder, workers decode too: the reader is one thread, they are several.
       def choose
@@ -183,6 +213,7 @@ module Guildhall
 
     # The payloads of one batch: each is decoded once, by the reader, by a worker, or by the thread that first asks for it. Used by any
     # thread of the main Ractor.
+    # @api private
     class DecodedPayloads
       # Kept for a payload that was decoded, and is nil.
       DECODED_NIL = Object.new.freeze
@@ -194,14 +225,18 @@ module Guildhall
         def wait = payloads.wait
         def filtering? = payloads.filtering?
         def again = payloads.again
+        def ask_for_few = payloads.ask_for_few
+        def columns(...) = payloads.columns(...)
+        def rows_of_records?(columns) = payloads.rows_of_records?(columns)
       end
 
-      def initialize(decoding, records, source, documents = nil)
+      # @param decoded [Boolean, nil] whether the reader has decoded the records, as far as they can be
+      def initialize(decoding, records, source, decoded = nil)
         @decoding = decoding
         @records = records
         @source = source
-        @documents = documents
-        @values = documents && decoding.complete? ? documents : Array.new(records.size)
+        @decoded = decoded
+        @values = nil # until one is asked for: who reads columns needs no Documents
         @undispatched = decoding.place == :in_pool
         @lock = Mutex.new if @undispatched
         @future = @outcomes = @places = nil
@@ -211,7 +246,7 @@ module Guildhall
       # Blocks until the payload of the record with this index is there.
       # @return [Object, Failure, DROPPED, nil] nil for a tombstone too
       def [](index)
-        value = @values[index]
+        value = (@values || begin_values)[index]
         return DECODED_NIL.equal?(value) ? nil : value unless value.nil?
 
         value = outcome(index)
@@ -228,11 +263,20 @@ module Guildhall
 
       def filtering? = @decoding.filtering?
 
+      # Few are asked for, one by one: no Documents are made of the others.
+      def ask_for_few = @values ||= Array.new(@records.size)
+
       # Before another attempt: what failed is decoded again when it is read, unless it would end another thread.
       def again
         @again = true
-        @values.each_with_index { |value, index| @values[index] = nil if repeat?(value) }
+        @values&.each_with_index { |value, index| @values[index] = nil if repeat?(value) }
       end
+
+      # (see Decoding#columns)
+      def columns(...) = @decoding.columns(...)
+
+      # Whether `Record.rows` makes the rows that the payloads and their messages would.
+      def rows_of_records?(columns) = @decoded && @decoding.complete? && @decoding.plain_metadata?(columns)
 
       # Dispatches the batch to the pool, once. Called by a runner where something has to be prepared first.
       def run
@@ -245,6 +289,12 @@ module Guildhall
       end
 
       private
+
+      # Another thread may have begun, and noted values, meanwhile.
+      def begin_values
+        values = @decoded && @decoding.complete? ? @records.first.class.documents(@records) : Array.new(@records.size)
+        @values ||= values
+      end
 
       def without_tombstones
         return @records unless @records.any?(&:tombstone?)
@@ -272,7 +322,7 @@ module Guildhall
       def repeat?(outcome) = @again && outcome.is_a?(Failure) && !outcome.fatal?
 
       def compute(index, record)
-        value = @documents && !record.deferred? ? read(index, record) : @decoding.decode(record)
+        value = @decoded && !record.deferred? ? read(index, record) : @decoding.decode(record)
         ended = true
         value
       rescue SignalException, ::Timeout::ExitException
@@ -287,7 +337,7 @@ module Guildhall
       # The reader has tried to decode it.
       def read(index, record)
         error = record.decode_error
-        error ? Failure.of(error, index, @decoding.stage) : @decoding.finish(@documents[index], record)
+        error ? Failure.of(error, index, @decoding.stage) : @decoding.finish(record.document, record)
       end
     end
   end

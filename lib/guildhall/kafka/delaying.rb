@@ -9,6 +9,7 @@ module Guildhall
     # Messages that are produced now and consumed later: they wait in delay topics, not in memory. {DelayedProducing} sends a message to a
     # delay topic, with {DelayHeaders} of its own; there the {DueFilter} holds it back, and then the {Forwarder} sends it to the next
     # delay topic, or to its own topic when its time has come.
+    # @api private
     module Delaying
       # The delay topics of a group. In each topic messages wait equally long, so that the first one is always due next; a message goes
       # from topic to topic until its time has come. delays: seconds, ascending; serves: topics whose delayed messages wait here, so that a
@@ -31,22 +32,26 @@ module Guildhall
         DUE = "delay_until" # milliseconds since 1970
         TOPIC = "delay_topic"
         PARTITION = "delay_partition"
-        private_constant :DUE, :TOPIC, :PARTITION
+        VERSION_NAME = "delay_version" # a message without it has the first one
+        VERSION = 1
+        private_constant :DUE, :TOPIC, :PARTITION, :VERSION_NAME, :VERSION
 
         # @param partition [Integer, nil] nil: the partitioner decides
         def self.for(due, topic, partition)
-          {DUE => (due * 1000).round.to_s, TOPIC => topic, PARTITION => partition&.to_s}.compact
+          {DUE => (due * 1000).round.to_s, TOPIC => topic, PARTITION => partition&.to_s, VERSION_NAME => VERSION.to_s}.compact
         end
 
         # @return [Float, nil] seconds since 1970; nil: the message does not say it
         def self.due(message) = Digits.integer(message.raw_headers[DUE])&.fdiv(1000)
 
+        # @raise [NewerFormatError]
         def self.target(message)
+          NewerFormatError.check!("#{message.inspect} in a delay topic", Digits.integer(message.raw_headers[VERSION_NAME]), VERSION)
           topic = message.raw_headers[TOPIC]
           topic && {topic:, partition: Digits.integer(message.raw_headers[PARTITION])}
         end
 
-        def self.without(message) = message.raw_headers.except(DUE, TOPIC, PARTITION)
+        def self.without(message) = message.raw_headers.except(DUE, TOPIC, PARTITION, VERSION_NAME)
       end
 
       # Extends the application's producer.
@@ -136,6 +141,8 @@ module Guildhall
           target = DelayHeaders.target(message) or
             return UnaddressedError.new("#{message.inspect} has no header that says where it goes")
           {**target, **content, headers: DelayHeaders.without(message)}.compact
+        rescue NewerFormatError => error # to the dead letters of the delay topics, so that what comes behind it goes on
+          error
         end
       end
     end

@@ -48,7 +48,8 @@ module Guildhall
       end
     end
 
-    # Kafka has refused a command of the command line.
+    # Kafka has refused a command of the command line; or a record of the topic of commands ({Config#commands}) is none, or is not signed
+    # as it must be.
     class CommandError < OwnError; end
 
     # A message could not be sent to the dead letter topic, or to a retry topic. It is sent again, without another call of its
@@ -65,6 +66,21 @@ module Guildhall
 
     # An object of `config.middleware` has not yielded, or more than once: see {Config#middleware}.
     class MiddlewareError < OwnError; end
+
+    # What is stored in the brokers was written by a later release, in a format that this one does not know.
+    class NewerFormatError < OwnError
+      # @api private
+      # @param what [String] what was written, for people
+      # @param version [Integer, nil] of its format; nil: it says none
+      # @param known [Integer] the latest that this release knows
+      # @raise [NewerFormatError] where the version is a later one
+      def self.check!(what, version, known)
+        return unless version.is_a?(Integer) && version > known
+
+        raise new("#{what} has version #{version} of its format, from a later release of Guildhall; this one knows #{known}: " \
+                  "update this process, or use one of that release")
+      end
+    end
 
     # A dead letter could not be replayed.
     class ReplayError < OwnError; end
@@ -258,25 +274,41 @@ module Guildhall
     # An error after which librdkafka's client does nothing more. Where another client may fare better (a right that is missing, a group
     # that is full, a broker's own failure), one follows it after a pause; else this is the end of the member.
     class FatalError < KafkaError
+      # @api private
       MAX_TEXT_BYTES = 512
-      # Another client would get the same answer; or, with the `group.instance.id` that another process has taken, it would expel that one.
-      FINAL = %i[fenced_instance_id group_id_not_found invalid_request unsupported_assignor unsupported_feature unsupported_version].freeze
-      private_constant :FINAL
+      # Answers to who asks to be let in, which another client would get as well.
+      REFUSALS = %i[group_id_not_found invalid_request unsupported_assignor unsupported_feature unsupported_version].freeze
+      # Another process has the `group.instance.id` now: another client would expel it.
+      TAKEN = :fenced_instance_id
+      private_constant :REFUSALS, :TAKEN
 
-      def self.of(client, group)
+      # @param joined [Boolean] whether the group has let this client in
+      # @return [FatalError, KafkaError] a KafkaError: its group is gone, and another client joins it anew
+      def self.of(client, group, joined:)
         text = FFI::MemoryPointer.new(:char, MAX_TEXT_BYTES)
         code = client.with_handle { |handle| Broker::Librdkafka.rd_kafka_fatal_error(handle, text, MAX_TEXT_BYTES) }
-        joining(code, text.read_string, group)
+        return joining(code, text.read_string, group, joined:) unless joined && Broker::Errors.symbol(code) == :group_id_not_found
+
+        KafkaError.new(code, Broker::Errors.name_of(code), "group #{group} was deleted, or the brokers have lost it; joining again")
       end
 
       # @return [FatalError] of a member
-      def self.joining(code, text, group)
+      def self.joining(code, text, group, joined: false)
         name = Broker::Errors.name_of(code)
-        new(code, name, Broker::Errors.explain(name, text, join: group))
+        new(code, name, Broker::Errors.explain(name, text, join: group), joined:)
       end
 
-      # Whether no other client of the same settings would do better.
-      def final? = FINAL.include?(Broker::Errors.symbol(code))
+      def initialize(*, joined: false)
+        super(*)
+        @joined = joined
+      end
+
+      # Whether no other client of the same settings would do better. Where the group has let this one in, it lets the next one in too,
+      # or refuses it: then that one has the last word.
+      def final?
+        symbol = Broker::Errors.symbol(code)
+        symbol == TAKEN || (!@joined && REFUSALS.include?(symbol))
+      end
     end
   end
 end

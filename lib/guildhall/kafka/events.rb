@@ -17,6 +17,10 @@ module Guildhall
         "broker.reachable" => "broker, seconds: the broker answers again, after so long",
         "broker.unreachable" => "broker, reason, advice: what to check, or nil, seconds: for how long, reminder: false the first time: " \
                                 "the broker cannot be reached, or does not answer",
+        "command.finished" => "id, action, target, by, why, outcome: :done, :refused or :failed, reason: what was done, or why not: of a " \
+                              "command to this process",
+        "command.received" => "id, action, target, args, by, why: a command to this process has come; what becomes of it says " \
+                              "command.finished",
         "consumer.consumed" => "group, topic, partition, size: messages that are done now, read, dropped, bytes, seconds, " \
                                "last_offset; waited: seconds from reading to the call of `consume`",
         "consumer.retrying" => "group, topic, partition, offset, attempt, seconds: the pause before the next attempt",
@@ -26,17 +30,24 @@ module Guildhall
         "consumer.threads_left" => "group, topic, partition, consumer: its class, site: file and line, threads, consumers: threads that " \
                                    "so many consumers have started there while they were made (`initialized`) live on 10 seconds after " \
                                    "their `revoked` was called; published once for each site",
+        "dashboard.acted" => "by: the name that `authorize` has given, action: such as :replay, target: a topic, group or task, why: " \
+                             "their own words, or nil, outcome: a sentence, id: something was done from the dashboard",
         "dead_letter_queue.blocked" => "group, topic, partition, offset, to, reason, since, attempt, seconds: a message cannot be sent " \
                                        "to the dead letter topic, or to a retry topic; seconds until it is sent again, nil " \
                                        "while the brokers may still take it",
         "dead_letter_queue.dispatched" => "group, topic, partition, offset, to, error_class",
-        "error.occurred" => "error, message: what may be logged of it, type, and where it happened",
+        "error.occurred" => "error, message: what may be logged of it, type, and where it happened: group, topic, partition, offset, " \
+                            "attempt, as far as there is one; outage: true: it says nothing about the message, and does not count",
         "filter.rejected" => "group, topic, partition, filter, count: messages that the filter has rejected; those that wait may count " \
                              "again",
         "filter.waiting" => "group, topic, partition, offset, seconds: a filter has postponed this message and those behind it; " \
                             "the partition is paused",
         "forwarding.blocked" => "group, topic, partition, offset, to, reason, since, attempt, seconds: a message that a consumer sends " \
                                 "on (`pipe_to`, delay topics) cannot be sent; as dead_letter_queue.blocked",
+        "garbage_collection.run" => "reason: :idle, :memory or :time, seconds, put_off: how often Ruby would have run a full collection " \
+                                    "since the last one: a full collection was run (`config.garbage_collection`)",
+        "garbage_collection.switched" => "state: :deferred or :left_to_ruby; left, limit: bytes of memory where that is why, else left " \
+                                         "is nil: full collections are put off from here on, or Ruby runs them itself again",
         "key.limit_reached" => "group, topic, partition, keys, messages: the limit of parked keys is reached; the partition " \
                                "pauses until a key makes progress",
         "key.parked" => "group, topic, partition, key: nil if the message has none, offset: a message of this key has failed; those " \
@@ -58,6 +69,11 @@ module Guildhall
                           "whether its consumer has an `initialized`, which may seek to another place before the first batch",
         "offsets.reset" => "group, topic, partitions: by number the next offset, which does not exist any more, and the one that is read " \
                            "instead: messages between them are skipped, or repeated",
+        "outbox.measured" => "messages, seconds, parked: how many messages of the outbox wait to be sent, the age of the oldest, and how " \
+                             "many brokers have refused",
+        "outbox.parked" => "id, topic, error_class, reason: a broker refuses this message of the outbox, which stays in its table until " \
+                           "it is retried or deleted; those behind it go on",
+        "outbox.sent" => "topic, size: messages of the outbox that brokers have, and that were deleted from its table",
         "partition.abandoned" => "group, topic, partition: revoked while its consumer was at work, in any of its methods",
         "partition.paused" => "group, topic, partition, seconds: nil if it lasts until it is resumed: by its consumer, or because the " \
                               "application is quiet",

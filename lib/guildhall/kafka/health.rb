@@ -36,7 +36,7 @@ module Guildhall
       end
 
       # The application is running, each of its groups has assigned partitions (if only none, where there are more members), and brokers
-      # and schema registries answer.
+      # and schema registries answer, as does the outbox's database, and brokers take its messages.
       def ready
         return Answer.new(problems: [problem(:draining, "draining")]) if @application.state == :stopping || @application.quiet?
         return Answer.new(problems: [problem(:not_running, @application.state.to_s)]) unless @application.running?
@@ -45,7 +45,9 @@ module Guildhall
           problem(:no_partitions, "group #{members.group}: no partitions are assigned")
         end
         registries = @application.registries&.problems || []
-        Answer.new(problems: unanswered + waiting + registries.map { |text| problem(:registry, text) })
+        outbox = @application.outbox&.problem
+        Answer.new(problems: unanswered + waiting + registries.map { |text| problem(:registry, text) } +
+                             [*(problem(:outbox, "outbox: #{outbox}") if outbox)])
       end
 
       private
@@ -58,7 +60,7 @@ module Guildhall
       def unanswered
         silent = listeners.reject { |listener| listener.answers.any? }
         silent.map do |listener|
-          problem(:no_broker, "group #{listener.group}: no broker answers, for #{listener.answers.seconds.round} s")
+          problem(:no_broker, "group #{listener.group}: no broker answers, for #{Printable.duration(listener.answers.seconds)}")
         end.uniq
       end
 
@@ -69,17 +71,18 @@ module Guildhall
                 [@application.config.revocation_timeout, Group::Client::CLOSE_TIMEOUT_SECONDS].max
         listeners.filter_map do |listener|
           seconds = Clock.now - listener.polled_at
-          problem(:not_polled, "group #{listener.group}: not polled for #{seconds.round} s") if seconds > limit
+          problem(:not_polled, "group #{listener.group}: not polled for #{Printable.duration(seconds)}") if seconds > limit
         end
       end
 
       def overdue
-        limit = @application.config.max_consume_time
-        return [] unless limit && @application.running?
+        return [] unless @application.running?
 
         @application.partitions.filter_map do |partition|
           seconds = partition.seconds_without_progress
-          problem(:overdue, "#{partition}: at work for #{seconds.round} s without progress") if seconds && seconds > limit
+          next unless partition.overdue?(seconds)
+
+          problem(:overdue, "#{partition}: at work for #{Printable.duration(seconds)} without progress")
         end
       end
 

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "rbconfig"
+require "guildhall/printable"
 
 module Guildhall
   module Kafka
@@ -17,6 +18,7 @@ module Guildhall
       end
 
       # A line for people that also has its parts for machines. A String, so that every Logger prints it as it is.
+      # @api private
       class LogLine < String
         # @return [Hash{Symbol=>Object}] `event:` and the event's payload
         attr_reader :fields
@@ -28,6 +30,7 @@ module Guildhall
       end
 
       # A line of text: time, level, process of a swarm, message.
+      # @api private
       class TextFormatter
         def call(severity, time, progname, message)
           "#{time.getutc.strftime("%FT%T.%LZ")} #{severity.ljust(5)} #{"#{progname}: " if progname}#{message}\n"
@@ -35,6 +38,7 @@ module Guildhall
       end
 
       # A line of JSON: time, level, process of a swarm, message; for an event also its name and payload.
+      # @api private
       class JSONFormatter
         def initialize
           require "guildhall/json"
@@ -63,17 +67,30 @@ module Guildhall
       end
 
       # The place in the application's own code that an error came from.
+      # @api private
       module ApplicationFrame
         GUILDHALL = File.expand_path("../..", __dir__)
         private_constant :GUILDHALL
 
         # @return [String, nil] the first frame that is not of Ruby, a gem or Guildhall; where there is none, the first at all; nil
         #   where the error was never raised
-        def self.of(error)
-          frames = error.backtrace or return
-          foreign = [GUILDHALL, RbConfig::CONFIG["rubylibdir"], *Gem.path].map { |folder| "#{folder}/" }
-          frames.find { |frame| !frame.start_with?("<internal:", *foreign) } || frames.first
+        def self.of(error) = own(error.backtrace).first || error.backtrace&.first
+
+        # @return [Array<String>, nil] those of the application, or all where there is none of it; as of {.place}; nil as of {.of}
+        def self.frames(error, most)
+          frames = own(error.backtrace).first(most)
+          frames = error.backtrace&.first(most) if frames.empty?
+          frames&.map { |frame| Printable.valid(shortened(frame)) }
         end
+
+        def self.own(backtrace)
+          foreign = [GUILDHALL, RbConfig::CONFIG["rubylibdir"], *Gem.path].map { |folder| "#{folder}/" }
+          (backtrace || []).lazy.reject { |frame| frame.start_with?("<internal:", *foreign) }
+        end
+        private_class_method :own
+
+        # @return [String, nil] where in the application's own code a thread is now, as {.place}; nil: nowhere
+        def self.of_thread(thread) = own(thread.backtrace).first&.then { |frame| shortened(frame) }
 
         # @return [String, nil] as {.of}, seen from the process's folder: the same wherever a release was unpacked
         def self.place(error) = of(error)&.then { |frame| shortened(frame) }
@@ -87,6 +104,7 @@ module Guildhall
       end
 
       # Writes one application's log: its events, librdkafka's log, and the errors of subscribers.
+      # @api private
       class Log
         # @return [Logger, nil] used while `config.logger` is not set
         attr_accessor :default

@@ -16,7 +16,7 @@ module Guildhall
         @batch = batch
         @record = batch.records[index]
         @index = index
-        @loaded = false
+        @loaded = @replaced = false
       end
 
       # Decoded once, by the reader, a worker or the calling thread. May block until it is there.
@@ -33,8 +33,26 @@ module Guildhall
 
       # Replaces the payload, with one that a step of the consumer's has worked on, say.
       def payload=(value)
-        @loaded = true
+        @loaded = @replaced = true
         @payload = value
+      end
+
+      # @!visibility private
+      # Whether the payload is another one than that of the batch.
+      def replaced? = @replaced
+
+      # The values at these paths: see {Messages#pluck}; of one path its value. Does not know `:index`.
+      # @raise [Exception] as {#payload}
+      def pluck(*paths) = row_of(@batch.results.columns(paths, {}))
+
+      # The same by name: see {Messages#rows}.
+      # @return [Hash{Symbol=>Object}]
+      def row(columns = nil, **names) = row_of(@batch.results.columns(*Messages.asked(columns, names)))
+
+      # @!visibility private
+      # @param position [Integer, nil] what `:index` is
+      def row_of(columns, position = nil)
+        columns.row(columns.paths? ? payload : nil) { |column| column_of(column, position) }
       end
 
       # Why the payload could not be decoded. May block until it is known.
@@ -83,6 +101,16 @@ module Guildhall
       def inspect = "#<#{self.class} #{topic}/#{partition}@#{offset}#{" tombstone" if tombstone?}>"
 
       private
+
+      def column_of(column, position)
+        case column
+        when String then headers[column]
+        when :index then position || raise(Guildhall::ArgumentError, "a single message has no :index: pluck it from `messages`")
+        when :timestamp then timestamp&.freeze
+        when :timestamp_ms, :size then @record.public_send(column)
+        else public_send(column)
+        end
+      end
 
       def decoded(deserializer, raw) = deserializer && raw ? deserializer.call(raw) : raw
     end

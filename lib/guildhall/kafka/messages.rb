@@ -6,6 +6,21 @@ module Guildhall
     class Messages
       include Enumerable
 
+      UNDECODABLE = %i[raise skip].freeze
+      TOMBSTONES = %i[keep skip].freeze
+      SKIPPED = Object.new.freeze # in the place of a row
+      private_constant :UNDECODABLE, :TOMBSTONES, :SKIPPED
+
+      # @!visibility private
+      # What was asked of `rows`: named columns, or a Hash of names, or Columns that are compiled.
+      def self.asked(columns, names)
+        return [[], columns] if columns.is_a?(Hash) && names.empty?
+        return [[], names] if columns.nil?
+        return [[columns], {}] if columns.is_a?(Columns) && columns.names && names.empty?
+
+        raise Guildhall::ArgumentError, "rows takes columns by name, such as rows(id: \"id\"), a Hash of them, or Columns that have names"
+      end
+
       # @!visibility private
       attr_reader :batch
 
@@ -91,6 +106,43 @@ module Guildhall
       def payloads = map(&:payload)
       def raw_payloads = map(&:raw_payload)
 
+      # The values at these paths, a row for each message, in their order: of one path an Array of values, of several an Array of Arrays.
+      # Where the reader has decoded the payloads, they are read where they lie, and neither Messages nor Documents are made; else as
+      # {Message#payload} would give them. What is missing is nil, and so is everything in a tombstone.
+      #
+      #     messages.pluck("id", "customer.email", "$.items[0].sku", :offset, [:headers, "trace"])
+      #
+      # Blocks until payloads are decoded. All messages count as looked at, and the row at a position is that of the message there, where
+      # nothing is skipped; `:index` says it in each case.
+      # @param paths [Array<String, Array, JSON::Path, Symbol, Columns>] see {Columns}; compiled when they are first asked for
+      # @param undecodable [Symbol] :raise, as {Message#payload} does, or :skip: no row for them. They are in {#failures}
+      # @param tombstones [Symbol] :keep, or :skip: no row for them. They are in {#tombstones}
+      # @return [Array] its values are frozen and shareable, and keep no payload alive
+      # @raise [Exception] what the deserializer raised for the first payload that it could not decode
+      # @raise [Guildhall::ArgumentError] for a path that is not understood
+      def pluck(*paths, undecodable: :raise, tombstones: :keep)
+        rows_of(@batch.results.columns(paths, {}), undecodable, tombstones)
+      end
+
+      # As {#pluck}, each row a Hash, for `upsert_all` and its like.
+      #
+      #     Order.upsert_all(messages.rows(id: "id", email: "customer.email", unique_by: :id))
+      #
+      # @param columns [Hash, Columns, nil] instead of names: where a column is to be called as an option here is
+      # @param unique_by [Symbol, Array<Symbol>, nil] of the rows with the same values there the last one alone; those with nil all stay
+      # @param names [Hash{Symbol=>String, Array, JSON::Path, Symbol}] a path for each column
+      # @return [Array<Hash{Symbol=>Object}>]
+      def rows(columns = nil, unique_by: nil, undecodable: :raise, tombstones: :keep, **names)
+        columns = @batch.results.columns(*Messages.asked(columns, names))
+        by = Array(unique_by)
+        if (unknown = (by - columns.names).first)
+          raise Guildhall::ArgumentError, "unique_by: no column #{unknown.inspect} among #{columns.names.map(&:inspect).join(", ")}"
+        end
+
+        rows = rows_of(columns, undecodable, tombstones)
+        by.empty? ? rows : last_of_each(rows, by)
+      end
+
       # The messages that have a payload, with it; blocks until each is decoded. Failures and tombstones are left out:
       # see {#failures} and {#tombstones}. An outage is raised, for it says nothing about the payload.
       def each_decoded
@@ -137,6 +189,10 @@ module Guildhall
       # @return [Integer, nil] the highest offset that the consumer has looked at; nil: none
       def last_read = (offset_at(@last_read) unless @last_read.negative?)
 
+      # @!visibility private
+      # @return [Record, nil] the one at an offset; asking for it does not count as reading
+      def record_at(offset) = @indexes.each { |index| return @batch.records[index] if @batch.records[index].offset == offset } && nil
+
       # Which message an error is about: the one at which an iterator's block raised it, or the only one that can be the cause.
       # @return [Integer, nil] its offset; nil: it cannot be told from the others
       def failing_offset(error)
@@ -161,6 +217,59 @@ module Guildhall
       def inspect = "#<#{self.class} #{size} messages#{" from #{first.inspect}" unless empty?}>"
 
       private
+
+      def rows_of(columns, undecodable, tombstones)
+        check_one_of(:undecodable, undecodable, UNDECODABLE)
+        check_one_of(:tombstones, tombstones, TOMBSTONES)
+        rows, left = prepared_rows(columns, tombstones == :keep)
+        skipped = false
+        left.each_slice(2) do |place, position|
+          rows[place] = row_at(position, columns, undecodable)
+          skipped ||= SKIPPED.equal?(rows[place])
+        end
+        @last_read = size - 1
+        skipped ? rows.reject { |row| SKIPPED.equal?(row) } : rows
+      end
+
+      # @return [Array(Array, Array<Integer>)] rows, and of those that are not made yet the places among them and the messages' positions
+      def prepared_rows(columns, tombstones)
+        left = []
+        if @batch.results.rows_of_records?(columns) && @messages.compact.none?(&:replaced?)
+          rows = @batch.records.first.class.rows(@batch.records, @indexes, columns, tombstones, left)
+          @batch.results.ask_for_few if left.any?
+          return [rows, left]
+        end
+
+        (0...size).each { |position| left << (left.size / 2) << position if tombstones || !@batch.records[@indexes[position]].tombstone? }
+        [Array.new(left.size / 2), left]
+      rescue Exception => error # rubocop:disable Lint/RescueException -- whatever it is
+        @raised = [error, left.first] if left.one?
+        raise
+      end
+
+      def row_at(position, columns, undecodable)
+        message = self[position]
+        return SKIPPED if undecodable == :skip && columns.paths? && message.undecodable?
+
+        message.row_of(columns, position)
+      rescue Exception => error # rubocop:disable Lint/RescueException -- whatever it is
+        @raised = [error, position]
+        raise
+      end
+
+      def last_of_each(rows, by)
+        seen = {}
+        rows.reverse.select do |row|
+          key = row.values_at(*by)
+          key.include?(nil) || (!seen.key?(key) && (seen[key] = true))
+        end.reverse
+      end
+
+      def check_one_of(name, value, values)
+        return if values.include?(value)
+
+        raise Guildhall::ArgumentError, "#{name}: is #{values.map(&:inspect).join(" or ")}, not #{value.inspect}"
+      end
 
       def offset_at(position)
         index = @indexes[position]

@@ -71,6 +71,14 @@ module Guildhall
         ["produced.bytes", :counter, :bytes, %i[topic], "Their bytes"],
         ["produced.seconds", :distribution, :seconds, %i[topic], "Time that producing took its caller"],
         ["producer.queued", :gauge, :messages, [], "Messages that wait in the producer for a broker"],
+        ["gc.full", :counter, :collections, %i[reason], "Full collections that the process has run itself: idle, memory, or time"],
+        ["gc.full_seconds", :distribution, :seconds, %i[reason], "Time that one of them took"],
+        ["gc.put_off", :counter, :collections, [], "Full collections that Ruby would have run by itself"],
+        ["outbox.sent", :counter, :messages, %i[topic], "Messages of the outbox that brokers have, and that were deleted from its table"],
+        ["outbox.messages", :gauge, :messages, [],
+         "Messages of the outbox that wait to be sent, 100,000 at most; all processes say the same"],
+        ["outbox.seconds", :gauge, :seconds, [], "Age of the oldest of them"],
+        ["outbox.parked", :gauge, :messages, [], "Messages of the outbox that brokers have refused, until they are retried or deleted"],
         ["gc.share", :gauge, :ratio, [], "Share of the time that the garbage collector took, since the last value"]
       ].map { |name, type, unit, tags, description| Metric.new(name:, type:, unit:, tags: tags.dup.freeze, description:) }.freeze
 

@@ -10,6 +10,7 @@ module Guildhall
     # Answers `GET /live`, `/ready` and `/metrics` over HTTP: 200, or 503 with the reasons as text; with a token in the settings also
     # `/state`, as JSON, to who sends that token (`Authorization: Bearer TOKEN`); anything else is 404. {#start} does so in a
     # thread. The parent of a swarm, which must not have threads because it forks, calls {#answer} in its own loop instead.
+    # @api private
     class Probes
       HOST = "0.0.0.0" # where `config.health` has no `host:`
       MAX_BYTES = 8_192 # of a request, and of one read

@@ -155,13 +155,18 @@ module Guildhall
       # (see #buffer)
       def buffer_many(messages)
         SignalTrap.refuse!
-        messages = many(messages).map { |message| checked(@middleware.run(message)) }
+        messages = made(messages)
         @lock.synchronize do
           raise closed if @closed
 
           kept.concat(messages).size
         end
       end
+
+      # @!visibility private
+      # @return [Array<Hash>] messages that were checked, after the steps
+      # @raise as {#buffer}
+      def made(messages) = many(messages).map { |message| checked(@middleware.run(message)) }
 
       # Sends what is kept. What could not be sent is kept.
       # @return [Array<Producing::Delivery>]
@@ -176,6 +181,7 @@ module Guildhall
       # Drops what is kept, and what was not delivered yet, which fails: {Producing::Delivery#wait} raises.
       def purge
         SignalTrap.refuse!
+        @transactions&.of_this_thread&.purge # which refuses that
         @lock.synchronize { kept.clear }
         opened&.purge
       end
@@ -189,7 +195,16 @@ module Guildhall
       # @param seconds [Numeric] to wait for room in the queue
       # @return [Producing::Delivery]
       # @raise [ProduceError]
-      def start(message, seconds = 0) = handles(hand_over([message], true, Clock.now + seconds), [message]).first
+      def start(message, seconds = 0) = start_all([message], seconds).first
+
+      # @!visibility private
+      # As {#start} for many: librdkafka has taken the first ones where it raises, which the error has in `dispatched`.
+      # @return [Array<Producing::Delivery>]
+      def start_all(messages, seconds) = handles(hand_over(messages, true, Clock.now + seconds), messages)
+
+      # @!visibility private
+      # @return [Hash{Symbol=>Object}] for {#start}: a message after the steps, with the partition of its `partition_key`
+      def prepared(message) = partitioned(checked(@middleware.run(message)))
 
       # @return [Integer] messages that are not delivered yet
       def queue_size = opened&.queue_size || 0
@@ -257,7 +272,10 @@ module Guildhall
 
       def checked(message)
         Producing::Sender.check!(message.except(:partition_key))
-        message
+        bytes = message[:partition_key]
+        return message if bytes.nil? || bytes.is_a?(String)
+
+        raise Guildhall::ArgumentError, "a message's partition_key must be a String or nil, not #{Config::Secrets.kind(bytes)}"
       end
 
       # @yieldreturn [Producing::Client] that is asked for the topic's partitions
@@ -266,9 +284,6 @@ module Guildhall
 
         bytes = message[:partition_key]
         message = checked(message).except(:partition_key)
-        unless bytes.nil? || bytes.is_a?(String)
-          raise Guildhall::ArgumentError, "a message's partition_key must be a String or nil, not #{Config::Secrets.kind(bytes)}"
-        end
         return message if bytes.to_s.empty? || message[:partition] # of no bytes the gem would crash the process
 
         count = count_partitions(message[:topic].to_s) { block_given? ? yield : client }

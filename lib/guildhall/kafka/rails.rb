@@ -28,10 +28,11 @@ module Guildhall
         application.instrumentation.subscribe("error.occurred") do |event|
           ErrorReports.report(event.payload) unless ErrorReports.topic_to_come?(event.payload[:error], application.config)
         end
-        application.advise { Connections.problems(application.config.concurrency) }
+        application.advise { Connections.problems(application.config.concurrency, outbox: application.config.outbox) }
       end
 
       # Ties `guildhall-kafka` to a Rails application, which needs no line of code for it.
+      # @api private
       class Railtie < ::Rails::Railtie
         railtie_name :guildhall
 

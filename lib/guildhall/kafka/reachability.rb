@@ -3,6 +3,7 @@
 require "guildhall/clock"
 require "guildhall/growing_pauses"
 require "guildhall/pipeline"
+require "guildhall/printable"
 require_relative "broker/errors"
 require_relative "reachability/tls_diagnosis"
 
@@ -10,6 +11,7 @@ module Guildhall
   module Kafka
     # Publishes which brokers and schema registries an application cannot reach: at once, then again as reminders with growing pauses, and
     # when the outage is over.
+    # @api private
     module Reachability
       # When an outage is reported: each of its reasons at once, then again with growing pauses, whatever other reasons come between. One
       # object for each outage. Not thread-safe.
@@ -209,7 +211,7 @@ module Guildhall
         def problems
           @registries.filter_map do |registry|
             outage = registry.outage
-            "schema registry #{registry.url}: #{reason(registry, outage)}, for #{outage.seconds.round} s" if outage
+            "schema registry #{registry.url}: #{reason(registry, outage)}, for #{Printable.duration(outage.seconds)}" if outage
           end
         end
 

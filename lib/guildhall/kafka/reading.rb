@@ -5,6 +5,7 @@ require_relative "broker/librdkafka"
 module Guildhall
   module Kafka
     # Takes messages from librdkafka's queues.
+    # @api private
     module Reading
       # An error of librdkafka's, or the end of a partition, which the reader got instead of a message. The extension makes it.
       ReadError = Data.define(:code, :message, :topic, :partition, :offset) do

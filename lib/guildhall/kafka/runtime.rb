@@ -9,6 +9,7 @@ require_relative "reachability"
 require_relative "decoding"
 require_relative "runtime/backpressure"
 require_relative "runtime/contention"
+require_relative "runtime/full_collections"
 require_relative "runtime/left_threads"
 require_relative "runtime/runners"
 require_relative "runtime/timer"
@@ -30,9 +31,12 @@ module Guildhall
       # Between two events `lag.measured`. No broker is asked, and monitoring systems look every ten seconds at most.
       LAG_SECONDS = 5
       CHECK_AFTER_SECONDS = 2 # after the start, until topics that messages are sent on to are looked at
-      private_constant :TICK_SECONDS, :LAG_SECONDS, :CHECK_AFTER_SECONDS
+      # Between two times that marks of dead letters are written again: brokers keep them for a week, or (before Kafka 2.0) a day.
+      RENEW_SECONDS = 43_200
+      RENEW_FIRST_SECONDS = 600 # after the start, for processes that do not live that long
+      private_constant :TICK_SECONDS, :LAG_SECONDS, :CHECK_AFTER_SECONDS, :RENEW_SECONDS, :RENEW_FIRST_SECONDS
 
-      attr_reader :application, :members, :runners, :timer, :backpressure, :contention, :registries, :left_threads
+      attr_reader :application, :members, :outbox, :runners, :timer, :backpressure, :contention, :registries, :left_threads
       # @return [Time] when it was made
       attr_reader :started_at
       # @return [Hash{Routing::Topic=>Decoding}] of all topics that are consumed, once they are
@@ -41,16 +45,19 @@ module Guildhall
       attr_reader :failure
       # @return [Array<String>] partitions ("orders/0") whose work was not finished within the time of {#stop}
       attr_reader :unfinished
+      # @return [FullCollections, nil] nil: Ruby decides when it collects
+      attr_reader :full_collections
 
       def_delegators :@application, :config, :publish, :listening?, :error, :producer, :transactional_producer, :abandon,
         :consumer_class, :client_settings, :fall_back, :ask_again?, :reachability
 
       # @param routed [Array<Routing::Topic>] all that are routed
       def initialize(application, topics, routed, tick_interval: TICK_SECONDS, lag_interval: LAG_SECONDS,
-                     stall_timeout: Watchdog::STALL_SECONDS, max_messages_in_flight: nil)
+                     stall_timeout: Watchdog::STALL_SECONDS, renew_interval: RENEW_SECONDS, max_messages_in_flight: nil)
         @application = application
         @tick_interval = tick_interval
         @lag_interval = lag_interval
+        @renew_interval = renew_interval
         @topics = topics
         @routed = routed
         @lock = Mutex.new
@@ -64,7 +71,7 @@ module Guildhall
         @watchdog = Watchdog.new(self, stall_timeout:)
         @registries = Reachability::Registries.new(topics) { |name, **payload| publish(name, **payload) }
         @quiet = @stopping = false
-        @failure = @timer = @runners = nil
+        @failure = @timer = @runners = @commands = @outbox = @full_collections = nil
         @decodings = {}.freeze
         @started_at = Time.now
       end
@@ -95,6 +102,9 @@ module Guildhall
         @members = create_members
         @members.each(&:start)
         begin_timing
+        defer_full_collections if config.garbage_collection == :deferred
+        take_commands if config.commands
+        @outbox = Outbox::Relay.new(@application).start if config.outbox
         check_soon if @application.first_process?
       end
 
@@ -103,9 +113,13 @@ module Guildhall
       # @return [Boolean] whether all work in progress was finished, and the brokers have answered
       def stop(deadline)
         @stopping = true
+        @full_collections&.stop
+        @commands&.stop
+        @outbox&.stop(deadline)
         @members.each { |members| members.stop(deadline - 1) }
         ended = @members.map { |members| members.join(deadline) }
-        ended += [@timer, @runners].compact.map { |one| one.close(deadline) }
+        ended += [@timer, @runners, @outbox].compact.map { |one| one.close(deadline) }
+        @commands&.close(deadline)
         [*ended, wait_background(deadline)].all?
       end
 
@@ -122,7 +136,8 @@ module Guildhall
 
       # @return [Boolean] whether it is one of this run's threads, that {#stop} waits for
       def include?(thread)
-        [@runners, @timer, *listeners].compact.any? { |one| one.include?(thread) } || background.include?(thread)
+        ours = [@runners, @timer, @commands, @outbox, @full_collections, *listeners].compact
+        ours.any? { |one| one.include?(thread) } || background.include?(thread)
       end
 
       def listeners = @members.flat_map(&:listeners)
@@ -151,6 +166,7 @@ module Guildhall
       def failed(error, **payload)
         @failure ||= error
         error(error, "fatal", **payload)
+      ensure # also if a subscriber ends the thread
         @application.failed
       end
 
@@ -178,6 +194,26 @@ module Guildhall
         ensure # also if a subscriber ends the thread
           partitions.each(&:follow_quiet)
         end
+      end
+
+      # The collector belongs to the whole process.
+      def defer_full_collections
+        memory = @application.own_process
+        reason = FullCollections.refusal || ("the process is not Guildhall's own, as with `guildhall server`" unless memory)
+        if reason
+          return unless @application.first_process?
+
+          message = "config.garbage_collection = :deferred has no effect: #{reason}"
+          return advise(:settings, message, group: nil, topic: nil)
+        end
+
+        @full_collections = FullCollections.new(self, memory: FullCollections::Memory.new(**memory)) { @runners.busy.zero? }.start
+      end
+
+      # OpenSSL, which checks their signatures, is loaded only where they are wanted.
+      def take_commands
+        require_relative "commanding/receiver"
+        @commands = Commanding::Receiver.new(@application).start
       end
 
       def background = @lock.synchronize { @background }
@@ -210,7 +246,25 @@ module Guildhall
         @timer.every(@lag_interval) { measure_lag }
         @timer.every(@watchdog.interval) { @watchdog.check }
         @timer.every(Reachability::Registries::CHECK_SECONDS) { @registries.check } if @registries.any?
+        @timer.after([RENEW_FIRST_SECONDS, @renew_interval].min) do
+          renew_marks
+          @timer.every(@renew_interval) { renew_marks }
+        end
         @topics.map(&:consumer).uniq.each { |consumer| begin_periods(consumer) }
+      end
+
+      # Of the processes of a group, the one that has the first partition does it.
+      def renew_marks
+        routes = partitions.select { |partition| partition.number.zero? }.map(&:topic)
+        routes.filter_map { |topic| topic.dead_letter_queue&.topic || nil }.uniq.each do |name|
+          in_background do
+            ErrorBoundary.run(->(raised) { error(raised, "dead_letter_marks", topic: name) }) do
+              @application.dead_letters(name, &:renew)
+            rescue UnknownTopicError
+              nil # nothing has died yet
+            end
+          end
+        end
       end
 
       def measure_lag

@@ -4,6 +4,7 @@ require "guildhall/clock"
 require "guildhall/error_boundary"
 require_relative "health"
 require_relative "probes"
+require_relative "reporting/trace"
 
 module Guildhall
   module Kafka
@@ -13,6 +14,7 @@ module Guildhall
     # An error after which a group cannot be consumed any more ends the process in the same way, with status 1.
     # TSTP: no new work, but stay in the group. CONT takes that back, also if both come at once, in whatever order.
     # TTIN: what every thread and partition is doing, on standard error.
+    # @api private
     class Server
       STOP = %w[INT TERM QUIT HUP].freeze
       SIGNALS = [*STOP, "TSTP", "CONT", "TTIN"].freeze
@@ -60,11 +62,13 @@ module Guildhall
       # @param warm_up [Boolean] whether to prepare Ruby's memory for a long life; in a process that was forked that would end what it
       #   shares with its parent
       # @param signals [Thread::Queue] names of signals that have come before {#run}; also :stop, :now and :failed are put there
-      def initialize(application, err: $stderr, warm_up: true, signals: Thread::Queue.new)
+      # @param memory [Hash{Symbol=>Object}] as for {Runtime::FullCollections::Memory}: what it shares with others, and what limits it
+      def initialize(application, err: $stderr, warm_up: true, signals: Thread::Queue.new, memory: {})
         @application = application
         @err = err
         @warm_up = warm_up
         @signals = signals
+        @memory = memory
         @signalled = false
         @watchers = []
       end
@@ -85,6 +89,8 @@ module Guildhall
       def run(**selection)
         previous = Signals.trap(SIGNALS) { |name| @signals << name }
         @application.on_failure { @signals << :failed }
+        @application.on_stop_asked { stop_soon }
+        @application.own_process = @memory
         warm_up
         @application.open_log
         Signals.report_ignored(previous, @application)
@@ -152,14 +158,7 @@ module Guildhall
         exit!(1) # even if the log is not read
       end
 
-      def dump
-        flight = @application.backpressure
-        lines = Thread.list.map { |thread| "#{thread.inspect}\n  #{(thread.backtrace || []).first(20).join("\n  ")}" }
-        lines.concat(@application.partitions.map(&:inspect))
-        lines << "in flight: #{flight.messages} of #{flight.max_messages} messages, #{flight.bytes} of #{flight.max_bytes} bytes" if flight
-        say(lines.join("\n"), "INFO")
-      end
-
+      def dump = say(Reporting::Trace.lines(@application).join("\n"), "INFO")
       def say(text, severity = "ERROR") = @err.write(@application.format_line(text, severity))
     end
   end

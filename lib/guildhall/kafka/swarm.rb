@@ -2,10 +2,12 @@
 
 require "etc"
 require "guildhall/option_rules"
+require "guildhall/printable"
 require_relative "application"
 require_relative "health"
 require_relative "partition/backoff"
 require_relative "probes"
+require_relative "process_name"
 require_relative "routing/topic"
 require_relative "server"
 require_relative "swarm/child_process"
@@ -18,6 +20,7 @@ module Guildhall
     #
     # Each process is a {Worker}, and a member of the groups. The parent replaces a process that has ended, that reports that it is not
     # alive, that reports nothing for a time, or that has too much memory.
+    # @api private
     class Swarm
       SIGNALS = [*Server::SIGNALS, "USR1", "USR2"].freeze
       PACE_SECONDS = 0.2 # between two looks at the processes, where nothing happens
@@ -48,6 +51,7 @@ module Guildhall
         @state = :running
         @status = 0
         @memory_due = @systemd_due = Clock.now
+        @ends = [] # of processes, that no other one reports yet
       end
 
       # Blocks until all processes have ended, after a signal.
@@ -109,7 +113,7 @@ module Guildhall
         child.start(@children) do |socket|
           @probes&.close
           Server::Signals.restore(@handlers.slice("USR1", "USR2"))
-          exit(Worker.new(@application, child.number, @children.size, @early).run(socket, @selection))
+          exit(Worker.new(@application, child.number, @children.size, @early, @memory_limit).run(socket, @selection))
         end
         @application.publish("swarm.process_started", number: child.number, pid: child.pid)
       rescue SystemCallError => error # no memory, or too many processes
@@ -122,6 +126,7 @@ module Guildhall
         @wake.read_nonblock(1_000, exception: false)
         handle(@signals.pop) until @signals.empty?
         @children.each { |child| follow(child) }
+        report_ends
         look_at_memory
         @probes&.answer
         @systemd_due = Clock.now + (@systemd.tell || Float::INFINITY) if @systemd && Clock.now >= @systemd_due
@@ -160,11 +165,20 @@ module Guildhall
       def ended(child, status)
         @status = [@status, 1].max if @state == :stopping && !status.success?
         @application.publish("swarm.process_ended", number: child.number, pid: status.pid, status: child.ended)
+        @ends << {"number" => child.number, "pid" => status.pid, "status" => child.ended} if @config.reports
         return if @state == :stopping
         return restart(child) unless status.exitstatus == ConfigurationError::EXIT_STATUS
 
         @status = ConfigurationError::EXIT_STATUS # no other process could start either
         stop
+      end
+
+      # By one that goes on, if there is one.
+      def report_ends
+        return if @ends.empty?
+
+        teller = @children.select(&:running?).min_by { |child| child.stopping? ? 1 : 0 } or return
+        teller.tell_of_end(@ends.shift) until @ends.empty?
       end
 
       # While the swarm is quiet, it waits for CONT.
@@ -176,7 +190,7 @@ module Guildhall
       def look_after(child)
         return if @state != :running || child.stopping?
 
-        if child.silence > @silence then replace(child, "no heartbeat for #{child.silence.round} s", 0)
+        if child.silence > @silence then replace(child, "no heartbeat for #{Printable.duration(child.silence)}", 0)
         elsif child.sick.any? then replace(child, "it is not alive: #{child.sick.join("; ")}")
         end
       end
@@ -202,7 +216,7 @@ module Guildhall
           {"number" => child.number, "pid" => child.pid, "port" => (port + child.number if port.positive?), "sick" => child.sick,
            "unready" => child.unready, "ended" => child.ended}.compact
         end
-        host = Socket.gethostname
+        host = ProcessName.host
         {"v" => Reporting::Report::VERSION, "kind" => "swarm", "process" => "#{host}:#{Process.pid}", "at" => Time.now.to_f.round(3),
          "state" => @state.name, "host" => host, "pid" => Process.pid, "processes" => processes}
       end

@@ -7,6 +7,7 @@ module Guildhall
   module Kafka
     # Tells systemd, by the gem sd_notify, when the server process is ready and when it stops, and, if the unit has a WatchdogSec, that it
     # is alive. Used if systemd asks for it (`Type=notify`).
+    # @api private
     class Systemd
       POLL_SECONDS = 0.2 # until it is ready
       MICROSECONDS = 1_000_000

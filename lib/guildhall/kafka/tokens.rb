@@ -17,10 +17,13 @@ module Guildhall
     # Each client of librdkafka's that the framework makes asks {.keeper} with its settings, which have the application's Tokens among them.
     class Tokens
       # Among a client's settings, under librdkafka's name for what brings tokens. It is not handed to librdkafka.
+      # @api private
       SETTING = :oauthbearer_token_refresh_cb
       # Settings of librdkafka that bring tokens without us => their value.
+      # @api private
       BUILT_IN = {"sasl.oauthbearer.method": "oidc", "enable.sasl.oauthbearer.unsecure.jwt": "true"}.freeze
       # What `config.oauth_token` may be.
+      # @api private
       RULE = OptionRules.rule("an object with `call` that takes a Tokens::Client, or nothing") do |value|
         next "must be an object with `call`, not #{Config::Secrets.kind(value)}" unless value.respond_to?(:call)
 
@@ -75,6 +78,7 @@ module Guildhall
       #   @return [Float] seconds since 1970
       # @!attribute [r] renew_at
       #   @return [Float] seconds since 1970: when the next one is asked for
+      # @api private
       Token = Data.define(:value, :expires_at, :principal, :extensions, :renew_at) do
         def valid? = left.positive?
 
@@ -182,6 +186,7 @@ module Guildhall
       private_constant :Answer
 
       # The token of one cluster, the clients that have it, and the thread that renews it, which lives as long as there are clients.
+      # @api private
       class Keeper
         FETCH_SECONDS = 30 # that the application's code may take
         PAUSES = GrowingPauses.new(1, 10) # seconds before another try
@@ -272,13 +277,15 @@ module Guildhall
 
         def renew
           token = fetch
+          @lock.synchronize { @token = token }
+          clients.each { |client| hand_over(client) }
           outage = @lock.synchronize do
-            @token = token
+            next unless @token # librdkafka has not taken it
+
             @next_at = Clock.now + LEAST_SECONDS
             @failure = @pause = nil
             @outage.tap { @outage = nil }
           end
-          clients.each { |client| hand_over(client) }
           @publish.call("oauth_token.available", servers: @client.bootstrap_servers, seconds: Clock.now - outage.first) if outage
         rescue TokenError => error
           failed(error)
@@ -288,12 +295,23 @@ module Guildhall
 
         # One after the other, so that a client does not get the token before the last.
         def hand_over(client)
-          @giving.synchronize do
+          token, code = @giving.synchronize do
             token = @lock.synchronize { @token if @token&.valid? } or return
-            client.with_handle { |handle| @give.call(handle, token) }
+            [token, client.with_handle { |handle| @give.call(handle, token) }]
           end
+          refused(token, code) unless code.zero?
         rescue Rdkafka::ClosedInnerError
           remove(client)
+        end
+
+        # The token was checked, but what librdkafka takes may change; or it has expired just now.
+        def refused(token, code)
+          @lock.synchronize do
+            @token = nil if @token.equal?(token)
+            @changed.signal # another one is asked for
+          end
+          failed(TokenError.new(@client.bootstrap_servers, "librdkafka does not take the token of config.oauth_token " \
+                                                           "(#{Broker::Errors.name_of(code)})"))
         end
 
         # In a thread, for nobody else waits for code that hangs.

@@ -3,6 +3,7 @@
 module Guildhall
   module Karafka
     # A deserializer as Karafka has them, which takes a message, as a task of the pool, which takes a payload and its metadata.
+    # @api private
     class Adapted
       # @param deserializer [#call] takes a message
       # @raise [NotShareableError]

@@ -5,6 +5,7 @@ module Guildhall
     # What deserializers get of a message, on workers and in place: bytes and metadata, frozen and shareable, under the names that
     # Karafka's messages have for them.
     # Keys and headers are as Kafka has them: the topic's deserializers for these run in the main Ractor only.
+    # @api private
     Envelope = Data.define(:raw_payload, :topic, :partition, :offset, :timestamp, :received_at, :raw_key, :raw_headers) do
       # @param payload [String, nil] frozen; what it had as raw payload
       def self.of(message, payload)

@@ -5,6 +5,7 @@ require "weakref"
 module Guildhall
   module Karafka
     # Listens to Karafka's events, and gives batches that were fetched to the topics' deserializers. One of a process.
+    # @api private
     class Plugin
       EVENTS = {"connection.listener.fetch_loop.received" => :fetched, "rebalance.partitions_revoked" => :revoked,
                 "app.stopped" => :stopped}.freeze

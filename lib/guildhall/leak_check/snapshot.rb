@@ -15,6 +15,7 @@ module Guildhall
     # @!attribute [r] memory
     #   @return [Integer] resident bytes; 0 where the system does not say
     class Snapshot < Data.define(:threads, :ractors, :descriptors, :memory)
+      # @api private
       KINDS = %i[threads ractors descriptors].freeze
       # Started once by a library and kept: by the first Timeout.timeout, by the first callback from C, by the first line that
       # librdkafka logs.

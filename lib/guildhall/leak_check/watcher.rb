@@ -3,6 +3,7 @@
 module Guildhall
   module LeakCheck
     # Compares the process with what it was when watching began, and reports each creation site that has grown since it was last reported.
+    # @api private
     class Watcher
       NAME = "guildhall leak check"
       MEMORY_FACTOR = 1.5 # of the first look, and then of the last report

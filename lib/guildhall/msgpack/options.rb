@@ -13,6 +13,7 @@ module Guildhall
     # - `max_nesting` (128): how deep arrays and maps may be nested, when decoding and when encoding; 512 at most
     # - `max_bytes` (64 MiB): longer payloads are refused; 268,435,455 at most
     # - `types` ([]): {ExtensionType}s
+    # @api private
     module Options
       DEFAULTS = {
         symbolize_names: false, allow_unknown_ext: false, allow_invalid_utf8: true, max_nesting: 128,

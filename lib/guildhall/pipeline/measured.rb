@@ -5,6 +5,7 @@ module Guildhall
     private_constant :Meter
 
     # A pipeline that counts what becomes of its values, stage by stage, in all Ractors together.
+    # @api private
     class Measured < Pipeline
       def initialize(stages, names: nil)
         @meter = Meter.new(stages.sum { |stage| Stage.all(stage).size })

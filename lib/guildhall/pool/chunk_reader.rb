@@ -7,6 +7,7 @@ module Guildhall
   class Pool
     # Cuts the payloads of a source into chunks: an Array directly, any other Enumerable by a thread that reads ahead, so that a
     # slow source delays no result. Holds two chunks at most.
+    # @api private
     class ChunkReader
       LINGER_SECONDS = 0.01 # how long the first payload of a chunk waits for others
       LOOK_SECONDS = 0.5 # how often to look whether the process is still the same

@@ -91,6 +91,7 @@ module Guildhall
     end
 
     # The result of `future.then { … }` and its like. Used in the main Ractor, by any of its threads and fibers.
+    # @api private
     class Continuation
       include Chainable
 

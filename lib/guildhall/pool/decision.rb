@@ -23,6 +23,7 @@ module Guildhall
     end
 
     # In the order of `ext/guildhall/pool/batch.h`.
+    # @api private
     class Decision
       INLINE = %i[small slower saturated queue_closed forced inline_mode no_workers breaker_open main_only].freeze
       ALL = [*INLINE.map { |reason| new(:inline, reason) },

@@ -3,6 +3,7 @@
 module Guildhall # rubocop:disable Style/Documentation
   class Pool
     # The pools that have workers in this process: ended at exit, and before a fork.
+    # @api private
     module ForkTracking
       POOLS = ObjectSpace::WeakMap.new
       @resting = false

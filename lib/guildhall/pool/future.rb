@@ -18,6 +18,7 @@ module Guildhall
       NONE = Object.new.freeze
       private_constant :NONE
       # Seconds that a reader sleeps before it looks again whether help is needed, or the supervisor is.
+      # @api private
       PAUSES = GrowingPauses.new(0.005, 0.1)
 
       # Made by {Pool#dispatch}.

@@ -6,6 +6,7 @@ module Guildhall
     # given another one after the first Ractor was made. I18n makes its own one by one when they are first used, and Rails loads its base
     # classes when they are first used: both happens here, before the first Ractor. What I18n assigns with `||=` stays its own doing.
     # Files that the application autoloads, or reloads when code changes, stay a danger: one warning names them.
+    # @api private
     module I18nWorkaround
       AFFECTED = RUBY_VERSION.match?(/\A4\.0\.[0-5]\z/)
       NAMES = %i[@@backend @@default_locale @@available_locales @@available_locales_set @@default_separator @@exception_handler

@@ -13,6 +13,7 @@ module Guildhall # rubocop:disable Style/Documentation
   class Pool
     # Lines that tasks log, on their way to the application's logger, which lives in the main Ractor. Bounded: what does
     # not fit is counted and dropped, so that a task never waits for a logger.
+    # @api private
     class Log
       CAPACITY_LINES = 1024
       SEVERITIES = %i[debug info warn error fatal].freeze

@@ -34,6 +34,21 @@ module Guildhall
         whole(list, task, options, false)
       end
 
+      # Values at paths of each payload, read where they lie: a row for each, in order.
+      #
+      #     pool.pluck(payloads, Guildhall::JSON, "id", "customer.email") # => [[7, "a@b"], …]
+      #     pool.pluck(payloads, Guildhall::JSON, Guildhall::Columns.new(id: "id", email: "customer.email"))
+      #
+      # @param codec [Codec] of any kind; JSON, MessagePack and Avro are read without objects for what is not asked for
+      # @param paths [Array<String, Array, JSON::Path>, Array(Columns)] see {Columns}
+      # @param options [Hash] as for {#map}
+      # @return [Array] frozen, as are its rows
+      # @raise as {#map}
+      # @raise [Guildhall::ArgumentError] for a path that is not understood, or a Symbol: payloads alone have no metadata
+      def pluck(payloads, codec, *paths, **options)
+        map(payloads, Plucking.of(codec, paths), **options)
+      end
+
       # {#map} without what is nil or false.
       # @return [Array] frozen
       def filter_map(payloads, task = nil, **options, &block)
@@ -113,6 +128,21 @@ module Guildhall
         progress&.finish
       end
       alias inject reduce
+
+      # The task of {#pluck}.
+      # @api private
+      Plucking = Data.define(:columns, :codec) do
+        def self.of(codec, paths)
+          require_relative "../columns"
+          columns = paths.first.is_a?(Columns) && paths.size == 1 ? paths.first : Columns.new(*paths)
+          raise Guildhall::ArgumentError, "payloads have no #{columns.metadata.first.inspect}" if columns.metadata.any?
+
+          new(columns, codec.respond_to?(:lazy) ? codec.lazy : codec)
+        end
+
+        def call(bytes) = columns.decode(codec, bytes)
+      end
+      private_constant :Plucking
 
       private
 

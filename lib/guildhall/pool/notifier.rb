@@ -10,6 +10,7 @@ module Guildhall
     #
     # While there are batches to wait for, it looks after the supervisor, and the supervisor after it: whichever is killed,
     # the other one brings it back. It refers to its pool weakly: an unused pool can be collected.
+    # @api private
     class Notifier
       PATIENCE_SECONDS = 0.05
       IDLE_SECONDS = 0.5 # after which a thread ends that has nothing to do

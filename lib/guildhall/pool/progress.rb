@@ -5,6 +5,7 @@ require_relative "../soft_dependency"
 module Guildhall
   class Pool
     # Shows how many payloads are done: on a bar of the gem ruby-progressbar, or to a callable.
+    # @api private
     class Progress
       # @param wanted [true, String, #call, nil] a bar; a bar with a title; called with `(done, total)`; nothing
       # @raise [MissingDependencyError] for a bar without the gem

@@ -3,6 +3,7 @@
 module Guildhall
   class Pool
     # The task behind {Mapping#reduce}: makes one partial result of a run of payloads. Frozen and shareable.
+    # @api private
     class Reduction
       # An error that knows the place of its payload in a run; a Failure keeps it among its details.
       module Positioned

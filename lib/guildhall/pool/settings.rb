@@ -10,6 +10,7 @@ module Guildhall
     class Settings
       DEFAULTS = {workers: nil, capacity: 100_000, overflow: :defer, overflow_timeout: 5, deadline: nil, logger: nil}.freeze
       MAX_WORKERS = 1024 # each is a Ractor and a thread; more than there are cores do not make anything faster
+      # @api private
       WORKERS = if NativeThreads::MAIN_RACTOR_ONLY
                   OptionRules.rule("0") { |value| value.eql?(0) || "must be 0, not #{value.inspect}: #{NativeThreads::ADVICE}" }
                 else
@@ -54,6 +55,7 @@ module Guildhall
     end
 
     # The options of the pool's methods.
+    # @api private
     module Options
       RULES = OptionRules.new(
         source: OptionRules.rule("any object") { true }, metadata: OptionRules.kind("an Array", Array).or(nil),

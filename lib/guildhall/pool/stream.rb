@@ -5,6 +5,7 @@ require_relative "chunk_reader"
 module Guildhall
   class Pool
     # One run of a task over an input of any length: a few batches are with the workers while earlier outcomes are read.
+    # @api private
     class Stream
       # A batch on its way: the position of its first payload in the input, and which of its outcomes were not delivered.
       Flight = Struct.new(:future, :offset, :left)

@@ -5,6 +5,7 @@ module Guildhall
     # Supervises the workers of a pool in a thread of its own. It sleeps until it is summoned: by a worker that leaves, by a
     # batch with a deadline or a listener, by a line of the log. No payload and no result waits for it, and if it is killed
     # the next reader that waits starts it again.
+    # @api private
     class Supervisor
       SHORTEST_PAUSE_SECONDS = 0.002
       LAST_LOOK_SECONDS = 0.1
@@ -221,6 +222,7 @@ module Guildhall
 
     # Opens after several worker crashes within some seconds. While it is open, no worker is replaced, and callers process the work
     # themselves.
+    # @api private
     class CircuitBreaker
       def initialize(deaths:, window:, pause:)
         @deaths = deaths

@@ -4,6 +4,7 @@ module Guildhall
   class Pool
     # Knowledge about one code, shared by all tasks that are made of it and by all Ractors. When a worker meets what only the main
     # Ractor may touch, it refuses the code: its payloads fail from then on, wherever they would run.
+    # @api private
     class TaskCode
       # Ruby raises these in workers only, and a RuntimeError with the message below.
       MAIN_ONLY = [::Ractor::IsolationError, ::Ractor::UnsafeError].freeze

@@ -7,6 +7,7 @@ module Guildhall
     #
     # Used in the main Ractor, by any number of its threads, and without a lock, so that traps may dispatch: at worst the same
     # task is read twice.
+    # @api private
     class TaskRegistry
       MAX_REMEMBERED = 512 # tasks, codes, inline blocks; the oldest is forgotten first
       private_constant :MAX_REMEMBERED
@@ -103,6 +104,7 @@ module Guildhall
 
     # A block that is written at a call, so that Ruby makes a new one each time. If a later one captures only data, and its self is of the
     # same class, it runs as the one that was admitted first.
+    # @api private
     class InlineBlock
       MAX_CLASSES = 16 # of self
       private_constant :MAX_CLASSES
@@ -158,6 +160,7 @@ module Guildhall
 
     # Identifies the code of a task: the instructions of a block, the class of an object, and the same of what it captures or holds and
     # may call. Tasks that differ only in data have the same identity.
+    # @api private
     module CodeIdentity
       MAX_DEPTH = 4 # what lies deeper is the same only if it is the same object
       private_constant :MAX_DEPTH

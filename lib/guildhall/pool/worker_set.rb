@@ -8,6 +8,7 @@ module Guildhall
   class Pool
     # A worker Ractor's body: takes slices and runs them, until there is nothing more to take. Both are native; no Ruby
     # block, and no other thread, is involved between a payload and its result.
+    # @api private
     module Worker
       # @param slices [Guildhall::Queue] what it tells of its slices, where somebody subscribes to them
       def self.start(number, slot, line, queue, slices)
@@ -53,6 +54,7 @@ module Guildhall
     end
 
     # The workers of a pool: their queue, slots and Ractors. Used in the main Ractor.
+    # @api private
     class WorkerSet
       WorkerHandle = Struct.new(:number, :slot, :ractor, :retired)
       MAX_SLICES = 1024 # told and not fetched yet; what comes then is dropped

@@ -6,6 +6,7 @@ require_relative "../option_rules"
 module Guildhall
   class Schema
     # How schemas are read and run. Frozen and shareable.
+    # @api private
     class Options
       CALLABLES = OptionRules.rule("a Hash of name, in UTF-8, and callable") do |given|
         given.is_a?(Hash) && given.all? { |name, one| SharedRegexp.utf8(name.to_s) && one.respond_to?(:call) }

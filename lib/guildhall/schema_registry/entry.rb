@@ -3,6 +3,7 @@
 module Guildhall
   class SchemaRegistry
     # What a registry knows about a schema. Frozen, shareable.
+    # @api private
     Entry = Data.define(:id, :type, :schema, :references, :subject, :version, :guid) do
       # @api private
       def self.from(data)

@@ -5,6 +5,7 @@ module Guildhall
     # Where messages name their schema: before the payload (a zero byte and the schema's id), or in a header (a byte 1 and
     # the schema's GUID, as Confluent's clients of 2025 write it). Frozen and shareable.
     # @see https://docs.confluent.io/platform/current/schema-registry/fundamentals/serdes-develop/index.html#wire-format
+    # @api private
     class WireFormat
       PREFIX_BYTES = 5
       PLACES = %i[payload headers].freeze

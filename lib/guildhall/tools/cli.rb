@@ -7,6 +7,7 @@ require_relative "cli/doctor"
 module Guildhall
   module Tools
     # The commands that the gem guildhall-tools adds to `guildhall`.
+    # @api private
     module CLI
       def self.commands = [Advise, Doctor]
     end

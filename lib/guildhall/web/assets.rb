@@ -6,6 +6,7 @@ require "zlib"
 module Guildhall
   class Web
     # The style sheet, the scripts and the icon: read once, named by what they contain, so that a browser keeps them.
+    # @api private
     class Assets
       FOLDER = File.join(__dir__, "assets")
       TYPES = {".css" => "text/css; charset=utf-8", ".js" => "text/javascript; charset=utf-8", ".svg" => "image/svg+xml"}.freeze

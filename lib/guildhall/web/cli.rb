@@ -6,6 +6,7 @@ require_relative "cli/web"
 module Guildhall
   class Web
     # The command that the gem guildhall-web adds to `guildhall`.
+    # @api private
     module CLI
       def self.commands = [Web]
     end

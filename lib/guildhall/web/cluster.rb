@@ -7,17 +7,21 @@ module Guildhall
   class Web
     # What the brokers say, for pages: asked one question after the other, by clients that stay connected, and only while somebody looks.
     # Any thread.
+    # @api private
     class Cluster
-      # How many consumer groups of other applications it stays connected for: each takes a client of its own.
+      # How many questions for lag it stays connected for: that for all groups of the application, and one for each group that was looked at
+      # last. Each takes a client of its own.
       GROUPS = 8
       private_constant :GROUPS
 
       def initialize(application)
         @application = application
         @process = Process.pid
+        @reports = Reports.new(application)
         @lock = Monitor.new
         @answers = {}
         @watches = {}
+        at_exit { close } # by itself a client with a request that nobody has answered keeps the process from ending
       end
 
       # @return [Boolean] whether this is the one for an application, in this process: clients of librdkafka do not survive a fork
@@ -28,6 +32,9 @@ module Guildhall
 
       # @return [Array<Kafka::Routing::Topic>] those that consume a topic
       def routes_of(name) = routes.select { |route| route.match?(name) } # rubocop:disable Style/SelectByRegexp -- no regexp
+
+      # @return [Boolean] whether a route says how a topic's payloads are decoded
+      def decoded?(name) = routes_of(name).any?(&:deserializer) || !letter_codec(name).nil?
 
       # @return [Array<String>] the application's groups
       def own_groups = routes.map(&:group).uniq
@@ -40,10 +47,10 @@ module Guildhall
       def group(name) = groups.find { |group| group.name == name } || remember([:group, name]) { admin.groups[name] }
 
       # How far groups are behind: those of the application, or one of any.
-      # @param group [String, nil] nil: all of the application
+      # @param group [String, nil] nil: all of the application; none, where it has no groups
       # @return [Kafka::Broker::Answer] of {Kafka::Broker::LagWatch::Row}s
       def lag(group = nil)
-        remember([:lag, group]) { watch(group).look }
+        remember([:lag, group]) { group || own_groups.any? ? watch(group).look : Kafka::Broker::Answer.new([], []) }
       end
 
       # @return [Array<Kafka::Admin::Topics::Topic>] without offsets
@@ -62,9 +69,35 @@ module Guildhall
       # @return [Array] of the application's scheduled tasks
       def tasks = remember(:tasks) { routes.any?(&:scheduled_tasks) ? @application.scheduled_tasks : [] }
 
+      # @param hours [Integer] of minutes that are wanted
+      # @return [Reports::View] of what processes report
+      def reports(hours: 1) = @reports.view(hours:)
+
+      # @return [String] the topic that they write to
+      def reports_topic = @reports.topic
+
+      # @param commander [Kafka::Commanding::Commander]
+      # @return [Array<Kafka::Commanding::Commander::Sent>] the newest first
+      def commands(commander) = remember(:commands) { commander.sent }
+
+      # What moving a partition of a group would do.
+      # @return [Kafka::Admin::Offsets::Step]
+      def seek_plan(group, topic, partition, **place)
+        remember([:seek, group, topic, partition, place]) do
+          admin.offsets.plan(group, topics: [topic], partitions: [partition], **place).steps.first
+        end
+      end
+
+      # What is asked next is answered anew: something has been done.
+      def forget = @lock.synchronize { @answers.clear }
+
       # Looks for messages; neither the brokers' other answers wait for that, nor are they kept.
+      # Dead letters are decoded as the routes of the topics say that they are from, unless their topic has a route that does.
       # @return [Kafka::Broker::Search]
-      def search(...) = @application.search(...)
+      def search(topic, deserializer: nil, **)
+        deserializer = letter_codec(topic) if deserializer.nil? && routes_of(topic).none?(&:deserializer)
+        @application.search(topic, deserializer:, **)
+      end
 
       # @yieldparam dead_letters [Kafka::Broker::DeadLetters]
       def dead_letters(name, &) = @application.dead_letters(name, &)
@@ -72,7 +105,7 @@ module Guildhall
       # Blocks for some seconds at most. In a forked process there is nothing to be closed: the clients are the parent's.
       def close
         @lock.synchronize do
-          [*@watches.values, *@admin].each(&:close) if @process == Process.pid
+          [*@watches.values, *@admin, @reports].each(&:close) if @process == Process.pid
           @watches = {}
           @admin = nil
         end
@@ -81,6 +114,7 @@ module Guildhall
       private
 
       def admin = @admin ||= @application.admin
+      def letter_codec(name) = LetterCodec.of(name, routes)
 
       # What is not fresh any more goes: nobody looks at it. That brokers do not answer, is an answer to all questions: else each request
       # that has waited here would wait for them once more.

@@ -7,6 +7,7 @@ module Guildhall
   class Web
     # One look at the messages of a topic, as a form asks for it: from a place on, or backwards from the end. It ends after so many
     # messages or seconds, says how much it has searched, and where it can be continued. Joins no group.
+    # @api private
     class Explorer
       LIMIT = 50 # messages that are shown
       MESSAGES = 50_000 # that are searched
@@ -24,15 +25,8 @@ module Guildhall
         # @param request [Request]
         def self.of(request)
           from = request.text("from") || (request.text("at") ? "time" : "newest")
-          new(from:, at: request.text("at"), partition: number(request, "partition"), key: request.text("key"),
-            where: request.text("where"), codec: request.text("codec"), rest: request.text("rest"))
-        end
-
-        def self.number(request, name)
-          text = request.text(name) or return
-          Integer(text, 10)
-        rescue ::ArgumentError
-          raise Guildhall::ArgumentError, "#{name} is a number, not #{text.inspect}"
+          new(from:, at: request.text("at"), partition: request.text("partition")&.then { |text| Request.number("partition", text) },
+            key: request.text("key"), where: request.text("where"), codec: request.text("codec"), rest: request.text("rest"))
         end
 
         # Whether not every message is shown.
@@ -43,36 +37,65 @@ module Guildhall
       # was found could not be compared; rest: for the form, nil: there is nothing left.
       Result = Data.define(:found, :messages, :bytes, :seconds, :undecodable, :rest)
 
+      # A message that was found, without the message.
+      Entry = Data.define(:partition, :offset, :time, :failed, :shown)
+      private_constant :Entry
+
       # @param topic [Kafka::Admin::Topics::Topic] with offsets
-      # @param routed [Boolean] whether a route says how its payloads are decoded
-      def initialize(cluster, topic, form, routed:, max_bytes: BYTES)
+      # @param hidden [Hidden] what is not searched
+      def initialize(cluster, topic, form, hidden:, max_bytes: BYTES)
         @cluster = cluster
         @topic = topic
         @form = form
-        @routed = routed
+        @routed = cluster.decoded?(topic.name)
+        @hidden = hidden
         @max_bytes = max_bytes
         @found = []
         @messages = @bytes = 0
       end
 
       # Blocks until something ends it.
+      # @yieldparam found [Kafka::Broker::Search::Found]
+      # @yieldreturn [Object] what is kept of it: messages may be large. Without a block: itself
       # @return [Result]
       # @raise [Guildhall::ArgumentError] for what the form cannot mean
-      def run
+      # @raise [Access::Refused] for a search in what is hidden
+      def run(&show)
+        @show = show || :itself.to_proc
+        refuse_hidden
+        refuse_place if @form.at && !%w[time offset].include?(@form.from)
         @began_at = Clock.now
         rest = @form.from == "newest" ? backwards : forwards
-        Result.new(found: @found, messages: @messages, bytes: @bytes, seconds: Clock.now - @began_at,
-          undecodable: @found.count(&:failure),
+        Result.new(found: @found.map(&:shown), messages: @messages, bytes: @bytes, seconds: Clock.now - @began_at,
+          undecodable: @found.count(&:failed),
           rest: (rest.map { |pair| pair.join(":") }.join(",") if rest.any?))
       end
 
       private
 
+      def refuse_place
+        raise Guildhall::ArgumentError,
+          "from #{@form.from} nothing is looked for at #{@form.at.inspect}: choose time or offset, or leave it empty"
+      end
+
+      # Decoded in another way a payload would have its fields at other places.
+      def refuse_hidden
+        raise Access::Refused, "You may not search for a key: keys are hidden here." if @form.key && @hidden.key
+        return unless @hidden.fields? && @routed && @form.codec && @form.codec != CODECS.first
+
+        raise Access::Refused, "Fields of this topic are hidden: its payloads are only decoded as the route says."
+      end
+
       def partitions = @partitions ||= @form.partition ? [@form.partition] : @topic.partitions.map(&:number)
 
       def forwards
-        progress = search(@form.rest ? offsets(@form.rest) : start, limit: LIMIT) { |found| @found << found }
+        progress = search(@form.rest ? offsets(@form.rest) : start, limit: LIMIT) { |found| @found << entry(found) }
         progress.rest
+      end
+
+      def entry(found)
+        record = found.record
+        Entry.new(record.partition, record.offset, record.timestamp_ms || 0, !found.failure.nil?, @show.call(found))
       end
 
       def start
@@ -102,24 +125,23 @@ module Guildhall
         until ends.empty? || @found.size >= LIMIT || width.zero? || (exhausted? && (@found.any? || left <= 0))
           starts = ends.to_h { |number, last| [number, [last - width, begins.fetch(number, 0)].max] }
           window = []
-          progress = search(starts, til: ends, share: 0.5) { |found| window << found }
+          progress = search(starts, til: ends, share: 0.5) { |found| window << entry(found) }
           searched = progress.places.select(&:done?).map(&:number)
-          @found.concat(newest_first(window.select { |found| searched.include?(found.record.partition) }))
+          @found.concat(newest_first(window.select { |entry| searched.include?(entry.partition) }))
           ends = ends.merge(starts.slice(*searched)).select { |number, last| last > begins.fetch(number, 0) }
           break unless progress.done? || @found.empty?
 
           width = progress.done? ? width * GROWTH : [width / GROWTH, width > 1 ? 1 : 0].max
         end
         # What was found beyond the limit is left for the next page.
-        ends.merge(@found.slice!(LIMIT..).to_a.group_by { |found| found.record.partition }
-          .transform_values { |some| some.map { |found| found.record.offset }.max + 1 })
+        ends.merge(@found.slice!(LIMIT..).to_a.group_by(&:partition).transform_values { |some| some.map(&:offset).max + 1 })
       end
 
       # By time, but each partition by offset, whatever producers say of time: a page ends at one offset of each partition.
       def newest_first(window)
-        window.group_by { |found| found.record.partition }.each_value.flat_map do |some|
+        window.group_by(&:partition).each_value.flat_map do |some|
           latest = 0
-          some.map { |found| [latest = [latest, found.record.timestamp_ms || 0].max, found.record.offset, found] }
+          some.map { |entry| [latest = [latest, entry.time].max, entry.offset, entry] }
         end.sort_by { |time, offset, _| [-time, -offset] }.map(&:last)
       end
 
@@ -138,9 +160,10 @@ module Guildhall
 
       # @param share [Float] of what is left to be searched
       def search(from, til: :end, limit: nil, share: 1.0, &)
+        where = @form.where && @hidden.condition(@form.where)
         search = @cluster.search(@topic.name, from:, until: til, partitions: from.is_a?(Hash) ? nil : @form.partition, key: @form.key,
-          all_partitions: true, where: @form.where, deserializer:, limit:, messages: portion(MESSAGES - @messages, share),
-          bytes: portion(@max_bytes - @bytes, share), seconds: [left * share, 0.1].max, undecodable: @form.narrowed?)
+          all_partitions: true, where:, deserializer:, limit:, messages: portion(MESSAGES - @messages, share),
+          bytes: portion(@max_bytes - @bytes, share), seconds: [left * share, 0.1].max, undecodable: @form.narrowed?, outages: true)
         progress = search.run(&)
         @messages += progress.messages
         @bytes += progress.bytes
@@ -149,10 +172,15 @@ module Guildhall
 
       # @return [#call, false, nil] nil: the route's; false: none
       def deserializer
-        name = @form.codec
-        return Kafka::CLI::MessageCodec.of(name, nil) || false if name && name != CODECS.first
+        name = @form.codec || CODECS.first
+        return (JSON unless @routed) if name == CODECS.first
+        raise Guildhall::ArgumentError, "decode is one of #{CODECS.join(", ")}, not #{name.inspect}" unless CODECS.include?(name)
 
-        JSON unless @routed
+        Kafka::CLI::MessageCodec.of(name, nil) || false
+      rescue Kafka::CLI::MessageCodec::NoRegistryError
+        raise Guildhall::ArgumentError, "#{name} needs a schema registry, and this page knows none: set " \
+                                        "#{Kafka::CLI::MessageCodec::REGISTRY} in its environment, or choose #{CODECS.first.inspect} " \
+                                        "for a topic whose route has one"
       end
 
       def offsets(text)

@@ -37,7 +37,7 @@ class ActiveJobTest < GuildhallTest
     Guildhall::Kafka.config.kafka = {"bootstrap.servers": broker.bootstrap_servers}
     Guildhall::Kafka.config.logger = nil
     at_exit { Guildhall::Kafka.stop; broker.stop }
-    def results(count) = Array.new(count) { |n| RESULTS.pop(timeout: 30) || abort("only #{n} of #{count}: #{ERRORS.first&.full_message}") }
+    def results(count) = Array.new(count) { |n| RESULTS.pop(timeout: 60) || abort("only #{n} of #{count}: #{ERRORS.first&.full_message}") }
     ERRORS = []
     Guildhall::Kafka.instrumentation.subscribe("error.occurred") { |event| ERRORS << event.payload[:error] }
   RUBY
@@ -279,6 +279,28 @@ class ActiveJobTest < GuildhallTest
       equal(["Flaky"], one.dead_letters.map { |letter| letter[:headers]["source_error_class"] })
       equal([Flaky], one.errors.map(&:class))
       raised(Guildhall::Kafka::ActiveJob::DelayedJobError) { Waits.set(wait: 5).perform_later }
+    RUBY
+  end
+
+  def test_jobs_are_delivered_and_retried_without_a_broker
+    offline(<<~'RUBY')
+      routes { active_job_topic("jobs", parallel: false); topic("orders") { consumer Class.new(Guildhall::Kafka::Consumer) { def consume = Retried.perform_later("in it") } } }
+      class Retried < Job
+        guildhall_options key: ->(job) { job.arguments.first }
+        retry_on KeyError, wait: 30, attempts: 3
+        def perform(name) = (RESULTS << [name, executions]) && executions < 2 && raise(KeyError, "not yet")
+      end
+      require "guildhall/kafka/testing/assertions"
+      include Guildhall::Kafka::Testing::Assertions
+      def assert(met, message) = met || abort(message.call)
+      one = topic.deliver(Retried.new("a"))
+      equal([["a", 1], 1, []], [RESULTS.pop, one.done, one.errors])
+      assert_produced(one, topic: "jobs", key: "a", at: Time, payload: ->(job) { job["executions"] == 1 }, times: 1)
+      equal(0, one.travel(25).then { RESULTS.size })
+      equal([["a", 2], 2], [one.travel(10).then { RESULTS.pop }, one.done])
+      assert_produced(topic: "jobs", key: "b") { Retried.perform_later("b") }
+      assert_produced(topic: "jobs", at: Time) { Retried.set(wait: 60).perform_later("c") }
+      assert_produced(Guildhall::Kafka::Testing.topic("orders").deliver("1"), topic: "jobs", key: "in it")
     RUBY
   end
 

@@ -68,17 +68,17 @@ class KafkaApplicationTest < GuildhallTest
     @application.instrumentation.subscribe("error.occurred") { |event| errors << event.payload[:error] }
     @application.instrumentation.subscribe("rebalance.partitions_assigned") { |event| assigned << event.payload[:partitions] }
     @application.start
-    assert assigned.pop(timeout: 10)
+    assert assigned.pop(timeout: 60)
     @application.listeners.first.request { Thread.exit }
-    assert_instance_of Guildhall::TaskError, errors.pop(timeout: 10)
-    assert_equal [["t", 0]], assigned.pop(timeout: 20)
+    assert_instance_of Guildhall::TaskError, errors.pop(timeout: 60)
+    assert_equal [["t", 0]], assigned.pop(timeout: 60)
   end
 
   def test_a_subscriber_that_ends_its_thread_keeps_neither_quiet_nor_the_stop_from_happening
     @application.routes.draw { topic("t") { consumer Idle } }
     %w[app.quiet app.stopping].each { |name| @application.instrumentation.subscribe(name) { Thread.exit } }
     @application.start
-    eventually(20) { @application.partitions.any? }
+    eventually { @application.partitions.any? }
     Thread.new { @application.quiet }.join
     assert_predicate @application.partitions.first, :paused?
     listeners = @application.listeners
@@ -141,7 +141,7 @@ class KafkaApplicationTest < GuildhallTest
     @application.start
     answers = Thread::Queue.new
     @application.instance_variable_get(:@runtime).in_background { answers << @application.stop(timeout: 60) }
-    assert_equal false, answers.pop(timeout: 20)
+    assert_equal false, answers.pop(timeout: 60)
     assert @application.wait_stopped(20)
     assert @application.stop
   end
@@ -153,13 +153,13 @@ class KafkaApplicationTest < GuildhallTest
     answers = Thread::Queue.new
     @application.instrumentation.subscribe("error.occurred") { answers << @application.stop(timeout: 60) }
     @application.producer.produce_async(topic: "t", payload: "x")
-    assert_equal false, answers.pop(timeout: 20)
+    assert_equal false, answers.pop(timeout: 60)
   end
 
   def test_quiet_that_is_taken_back_at_once_leaves_nothing_paused
     @application.routes.draw { topic("t") { consumer Idle } }
     @application.start
-    eventually(30) { @application.partitions.any? }
+    eventually { @application.partitions.any? }
     @application.instrumentation.subscribe("app.quiet") { @application.resume } # as another thread might
     @application.quiet
     assert_equal [false, []], [@application.quiet?, @application.partitions.select(&:paused?)]
@@ -174,7 +174,7 @@ class KafkaApplicationTest < GuildhallTest
     assert_empty(Thread.list.filter_map(&:name).grep(/guildhall (runner|listener|timer)/))
     idle.singleton_class.remove_method(:periods)
     @application.start
-    eventually(30) { @application.partitions.any? }
+    eventually { @application.partitions.any? }
   end
 
   def test_a_stop_during_the_start_leaves_nothing_running
@@ -234,6 +234,34 @@ class KafkaApplicationTest < GuildhallTest
     assert_equal [["too few connections"], [["advise", "no pool"]]], [advised, errors.first(1)]
   end
 
+  # Which may have requests to answer meanwhile.
+  def test_the_collector_of_a_process_that_is_not_ours_stays_as_it_is
+    advised = []
+    @application.instrumentation.subscribe("app.advised") { |event| advised << event.payload[:message] }
+    @application.config.garbage_collection = :deferred
+    @application.routes.draw { topic("t") { consumer Idle } }
+    @application.start
+    assert_nil @application.report["full_collections"]
+    reason = Guildhall::Kafka::Runtime::FullCollections.refusal || "the process is not Guildhall's own, as with `guildhall server`"
+    assert_equal ["config.garbage_collection = :deferred has no effect: #{reason}"], advised
+    assert GC.config.fetch(:rgengc_allow_full_mark, true)
+  end
+
+  def test_full_collections_are_put_off_in_a_process_of_ours_while_it_runs
+    skip Guildhall::Kafka::Runtime::FullCollections.refusal if Guildhall::Kafka::Runtime::FullCollections.refusal
+
+    @application.config.garbage_collection = :deferred
+    @application.own_process = {processes: 2, own: 1 << 40}
+    @application.routes.draw { topic("t") { consumer Idle } }
+    @application.start
+    refute GC.config[:rgengc_allow_full_mark]
+    report = @application.report["full_collections"]
+    assert_equal ["deferred", %w[idle memory time], true, true],
+      [report["state"], report["run"].keys, report["seconds"].is_a?(Float), report["put_off"].is_a?(Integer)]
+    @application.stop
+    assert GC.config[:rgengc_allow_full_mark]
+  end
+
   def test_metrics_that_cannot_be_had_leave_nothing_and_it_can_be_started_again
     @application.routes.draw { topic("t") { consumer Idle } }
     application = @application
@@ -243,7 +271,7 @@ class KafkaApplicationTest < GuildhallTest
       assert_equal [:initialized, []], [application.state, application.members]
       application.singleton_class.remove_method(:measure)
       application.start
-      assert application.stop(timeout: 20)
+      assert application.stop(timeout: 60)
     end
   end
 
@@ -292,8 +320,8 @@ class KafkaApplicationTest < GuildhallTest
     @application.routes.draw { topic("t") { consumer Idle } }
     @application.start
     @application.instance_variable_get(:@runtime).in_background { raise NotImplementedError, "broken" }
-    assert_equal %w[background broken], errors.pop(timeout: 20)
-    assert @application.stop(timeout: 20)
+    assert_equal %w[background broken], errors.pop(timeout: 60)
+    assert @application.stop(timeout: 60)
   end
 
   def test_it_can_be_started_again_after_a_stop
@@ -304,9 +332,9 @@ class KafkaApplicationTest < GuildhallTest
     2.times do
       @application.start
       produce
-      assert consumed.pop(timeout: 30)
+      assert consumed.pop(timeout: 60)
       assert_raises(Guildhall::Error) { @application.start }
-      assert @application.stop(timeout: 10)
+      assert @application.stop(timeout: 60)
       assert_equal [:stopped, []], [@application.state, @application.unfinished]
     end
   end
@@ -330,7 +358,7 @@ class KafkaApplicationTest < GuildhallTest
     answers = []
     @application.instrumentation.subscribe("app.stopping") { answers << @application.stop(timeout: 10) }
     @application.start
-    assert @application.stop(timeout: 30)
+    assert @application.stop(timeout: 60)
     assert_equal [false], answers
   end
 
@@ -341,10 +369,10 @@ class KafkaApplicationTest < GuildhallTest
     @application.routes.draw { topic("t") { consumer waiting } }
     @application.start
     produce
-    assert began.pop(timeout: 30)
+    assert began.pop(timeout: 60)
     caller = Thread.new { @application.stop(timeout: 60) }
     caller.report_on_exception = false
-    eventually(30) { @application.state == :stopping }
+    eventually { @application.state == :stopping }
     caller.raise(Interrupt)
     assert_raises(Interrupt) { caller.join(30) }
     refute @application.stop(timeout: 0.1)
@@ -376,7 +404,7 @@ class KafkaApplicationTest < GuildhallTest
     @application.routes.draw { topic("t") { consumer Idle } }
     @application.instrumentation.subscribe("lag.measured") { (measuring << true) && gate.pop }
     @application.start
-    assert measuring.pop(timeout: 20)
+    assert measuring.pop(timeout: 60)
     stopper = Thread.new { @application.stop(timeout: 2) }
     assert_equal false, ended(stopper)
   ensure
@@ -398,7 +426,7 @@ class KafkaApplicationTest < GuildhallTest
       listeners = application.listeners
       stopper = Thread.new { application.stop(timeout: 4) }
       assert_equal [clean, :stopped, true], [ended(stopper), application.state, listeners.all?(&:ended?)], name
-      error = errors.pop(timeout: 10)
+      error = errors.pop(timeout: 60)
       assert_equal "stop", error[:type]
       assert_match(/\Aa subscriber of #{name} has not returned within \d\.\d s: the application is stopped without waiting for it\z/, error[:message])
     ensure
@@ -453,7 +481,7 @@ class KafkaApplicationTest < GuildhallTest
     end
     Process.kill(:USR2, Process.pid)
     calls.each_key do |name|
-      asked, answer = answers.pop(timeout: 10)
+      asked, answer = answers.pop(timeout: 60)
       assert_instance_of Guildhall::SignalTrapError, answer, asked
       assert_equal "this cannot be called in a signal's trap, where no lock can be taken: call it in another thread, such as one that " \
                    "waits on a Thread::Queue for the trap's message", answer.message
@@ -477,11 +505,11 @@ class KafkaApplicationTest < GuildhallTest
     @application.instrumentation.subscribe { |event| raise NotImplementedError, "abstract #{event.name}" }
     @application.start
     produce
-    assert_equal [0], consumed.pop(timeout: 30)
+    assert_equal [0], consumed.pop(timeout: 60)
     seen = measured
-    eventually(20) { measured > seen + 2 }
-    eventually(20) { committed == 1 }
-    assert @application.stop(timeout: 10)
+    eventually { measured > seen + 2 }
+    eventually { committed == 1 }
+    assert @application.stop(timeout: 60)
     assert_empty consumed
     %w[lag.measured consumer.consumed rebalance.partitions_assigned app.stopped].each do |name|
       assert_equal 1, @log.string.scan("a subscriber of #{name} raised NotImplementedError: abstract #{name}").size.clamp(0, 1), name
@@ -497,8 +525,8 @@ class KafkaApplicationTest < GuildhallTest
     @application.routes.draw { topic("t") { consumer hanging } }
     @application.start
     produce
-    assert start.pop(timeout: 30)
-    eventually(20) { @application.partitions.any?(&:working?) }
+    assert start.pop(timeout: 60)
+    eventually { @application.partitions.any?(&:working?) }
     refute @application.stop(timeout: 2)
     assert_equal ["t/0"], @application.unfinished
     refute @application.stop, "asked again, it says the same"
@@ -515,7 +543,7 @@ class KafkaApplicationTest < GuildhallTest
     @application.advise { (asked << true) && gate.pop && [] }
     starter = Thread.new { @application.start }
     starter.report_on_exception = false
-    assert asked.pop(timeout: 30)
+    assert asked.pop(timeout: 60)
     yield starter, gate
   ensure
     gate.close
@@ -536,7 +564,7 @@ class KafkaApplicationTest < GuildhallTest
 
   # @return [Object] what the thread's block returned
   def ended(thread)
-    assert thread.join(30)
+    assert thread.join(60)
     thread.value
   end
 

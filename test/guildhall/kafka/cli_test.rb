@@ -174,7 +174,7 @@ class KafkaCLITest < GuildhallTest
     out, err, status = guildhall("routes", "--json", application: noisy)
     assert_equal [%w[orders /\\Ax-/], 0], [out.lines.map { |line| ::JSON.parse(line)["topic"] }, status]
     assert_match(/\Aone\ntwo\nthree\n.*four\n\z/, err)
-    out, err, = guildhall("schedule", "run", "report", application: "puts 'one'\n#{TASKS}")
+    out, err, = guildhall("schedule", "run", "report", "--here", application: "puts 'one'\n#{TASKS}")
     assert_match(/\Aone\nreport\n/, out, err)
   end
 
@@ -234,7 +234,7 @@ class KafkaCLITest < GuildhallTest
   TASKS = "#{APPLICATION}\nGuildhall::Kafka.routes { schedule { task(\"report\", \"0 3 * * *\") { puts \"report\" } } }\n".freeze
 
   def test_schedule_run_says_that_the_task_has_run
-    out, err, status = guildhall("schedule", "run", "report", application: TASKS)
+    out, err, status = guildhall("schedule", "run", "report", "--here", application: TASKS)
     assert_equal ["", 0], [err, status]
     assert_match(/\Areport\nreport has run in \d+\.\d s\n\z/, out)
   end
@@ -260,7 +260,7 @@ class KafkaCLITest < GuildhallTest
 
   def test_wrong_usage_of_schedule
     {%w[lst] => "no command schedule lst; did you mean list?", %w[] => "which command? One of list, run, enable, disable",
-     %w[run] => "schedule run needs the name of a task", %w[run report --json] => "--json is for schedule list only",
+     %w[run] => "schedule run needs the name of a task", %w[run report --json] => "--json is for schedule list only", %w[enable report --here] => "--here is for schedule run only",
      %w[list report] => "unexpected argument: report", %w[run reprt] => "there is no task \"reprt\"; did you mean report?"}.each do |arguments, problem|
       out, err, status = guildhall("schedule", *arguments, application: TASKS)
       assert_equal ["", 2, true], [out, status, err.start_with?("guildhall: #{problem}")], err

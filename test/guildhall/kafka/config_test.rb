@@ -95,6 +95,9 @@ class KafkaConfigTest < GuildhallTest
 
   def test_no_topic_is_an_error
     assert_includes assert_raises(Guildhall::ConfigurationError) { @application.validate! }.message, "no topic is routed"
+    @application.config.outbox = true # its relay needs none
+    assert_empty @application.validate!
+    @application.config.outbox = false
   end
 
   def test_a_parallel_deserializer_has_to_be_shareable

@@ -114,7 +114,7 @@ class KafkaDecodingTest < GuildhallTest
       [NeedsMetadata.new, Guildhall::Pipeline.new([Guildhall.map(NeedsMetadata.new)])].each do |task|
         given = records("a", "b")
         decoding(pool) { deserializer(task) && deserializing(parallel: true) }.begin(given, :source).run
-        assert_equal [%w[a b], given], NeedsPreparing::CALLS.pop(timeout: 10)
+        assert_equal [%w[a b], given], NeedsPreparing::CALLS.pop(timeout: 60)
       end
     end
   end
@@ -155,7 +155,7 @@ class KafkaDecodingTest < GuildhallTest
       with_pool do |pool|
         way = decoding(pool, runners:) { deserializer(NeedsPreparing.new) && deserializing(parallel: true) }
         payloads = way.begin(records("a", nil, "b"), :source)
-        thread, prepared = NeedsPreparing::CALLS.pop(timeout: 5)
+        thread, prepared = NeedsPreparing::CALLS.pop(timeout: 60)
         refute_same Thread.current, thread
         assert_equal ["A", nil, "B"], Array.new(3) { |index| payloads[index] }
         payloads.again

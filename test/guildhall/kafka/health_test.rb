@@ -24,8 +24,13 @@ class HealthTest < GuildhallTest
     def name = "orders"
     def number = 0
     def to_s = "orders/0"
+
+    # As {Guildhall::Kafka::Partition#overdue?} says it.
+    attr_accessor :limit
+
+    def overdue?(seconds) = !limit.nil? && !seconds.nil? && seconds > limit
   end
-  Application = Struct.new(:config, :instrumentation, :state, :quiet, :failure, :listeners, :partitions, :registries) do
+  Application = Struct.new(:config, :instrumentation, :state, :quiet, :failure, :listeners, :partitions, :registries, :outbox) do
     def error(error, type) = instrumentation.publish("error.occurred", error:, type:)
     def running? = state == :running
     def quiet? = quiet
@@ -53,10 +58,10 @@ class HealthTest < GuildhallTest
   # A process that is restarted for it would not reach the broker either.
   def test_no_broker_answers
     @listener.unanswered_for = 7.4
-    assert_equal "group g: no broker answers, for 7 s", @health.ready.to_s
+    assert_equal "group g: no broker answers, for 7.4 s", @health.ready.to_s
     assert_predicate @health.live, :ok?
     @listener.assigned = false
-    assert_equal "group g: no broker answers, for 7 s; group g: no partitions are assigned", @health.ready.to_s
+    assert_equal "group g: no broker answers, for 7.4 s; group g: no partitions are assigned", @health.ready.to_s
     assert_predicate @health.live, :ok?
     @listener.leaving = true
     assert_equal "group g: no partitions are assigned", @health.ready.to_s
@@ -69,12 +74,21 @@ class HealthTest < GuildhallTest
     assert_predicate @health.live, :ok?
   end
 
+  # Its messages wait in the database; a restart would not help.
+  def test_an_outbox_that_cannot_be_read
+    @application.outbox = Struct.new(:problem).new("ActiveRecord::ConnectionNotEstablished: …")
+    assert_equal [[:outbox, "outbox: ActiveRecord::ConnectionNotEstablished: …"]], @health.ready.problems.map { |one| [one.code, one.text] }
+    assert_predicate @health.live, :ok?
+    @application.outbox.problem = nil
+    assert_predicate @health.ready, :ok?
+  end
+
   def test_a_listener_that_does_not_poll
     assert_predicate @health.live, :ok?
     @listener.polled_at = Guildhall::Clock.now - 32 # it may be closing a client
     assert_predicate @health.live, :ok?
     @listener.polled_at = Guildhall::Clock.now - 100
-    assert_equal "group g: not polled for 100 s", @health.live.to_s
+    assert_equal "group g: not polled for 1m40s", @health.live.to_s
     @listener.leaving = true
     assert_predicate @health.live, :ok?
     @listener.leaving = false
@@ -101,7 +115,7 @@ class HealthTest < GuildhallTest
   def test_each_reason_has_a_code
     @application.failure = RuntimeError.new("fenced")
     @listener.polled_at = Guildhall::Clock.now - 100
-    @application.config.max_consume_time = 60
+    @partition.limit = 60
     @partition.seconds_without_progress = 61
     @listener.unanswered_for = 7
     @listener.assigned = false
@@ -113,15 +127,15 @@ class HealthTest < GuildhallTest
   end
 
   def test_a_consumer_that_does_not_return
-    @application.config.max_consume_time = 60
+    @partition.limit = 60
     @partition.seconds_without_progress = 59.9
     assert_predicate @health.live, :ok?
     @partition.seconds_without_progress = 61
-    assert_equal "orders/0: at work for 61 s without progress", @health.live.to_s
+    assert_equal "orders/0: at work for 1m01s without progress", @health.live.to_s
     @application.state = :stopping # which has a limit of its own
     assert_predicate @health.live, :ok?
     @application.state = :running
-    @application.config.max_consume_time = nil
+    @partition.limit = nil
     assert_predicate @health.live, :ok?
   end
 
@@ -198,10 +212,10 @@ class HealthTest < GuildhallTest
         systemd = Guildhall::Kafka::Systemd.new(@application, @health).start
         refute socket.wait_readable(0.3)
         @application.quiet = false
-        assert_equal "READY=1", socket.recv(100)
-        assert_equal "WATCHDOG=1", socket.recv(100)
+        assert_equal "READY=1", (socket.wait_readable(60) && socket.recv(100))
+        assert_equal "WATCHDOG=1", (socket.wait_readable(60) && socket.recv(100))
         @application.instrumentation.publish("app.stopping", timeout: 1)
-        assert_includes Array.new(3) { socket.recv(100) }, "STOPPING=1"
+        assert_includes Array.new(3) { socket.wait_readable(60) && socket.recv(100) }, "STOPPING=1"
       ensure
         systemd&.stop
         socket.close
@@ -220,7 +234,7 @@ class HealthTest < GuildhallTest
         assert_equal [["systemd", SdNotify::NotifyError]], errors.map { |one| [one[:type], one[:error].class] }
         socket = Socket.new(:UNIX, :DGRAM).tap { |one| one.bind(Addrinfo.unix(File.join(folder, "notify"))) }
         assert_in_delta 0.05, systemd.tell
-        assert_equal %w[READY=1 WATCHDOG=1], Array.new(2) { socket.recv(100) }
+        assert_equal %w[READY=1 WATCHDOG=1], Array.new(2) { socket.wait_readable(60) && socket.recv(100) }
         socket.close
         File.unlink(File.join(folder, "notify"))
         assert_in_delta 0.05, systemd.tell
@@ -239,9 +253,9 @@ class HealthTest < GuildhallTest
         raising = true
         @health.define_singleton_method(:live) { raising ? raise(NotImplementedError, "no answer") : super() }
         systemd = Guildhall::Kafka::Systemd.new(@application, @health).start
-        assert_equal "no answer", errors.pop(timeout: 10)
+        assert_equal "no answer", errors.pop(timeout: 60)
         raising = false
-        assert_equal %w[READY=1 WATCHDOG=1], Array.new(2) { socket.wait_readable(10) && socket.recv(100) }
+        assert_equal %w[READY=1 WATCHDOG=1], Array.new(2) { socket.wait_readable(60) && socket.recv(100) }
         assert_empty errors
       ensure
         systemd&.stop

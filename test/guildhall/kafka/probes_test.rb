@@ -28,7 +28,7 @@ class KafkaProbesTest < GuildhallTest
 
   # Turns the parent's loop until the client is answered.
   def answer(client)
-    eventually(30) do
+    eventually do
       IO.select(@probes.sockets, nil, nil, 0.05)
       @probes.answer
       client.wait_readable(0)
@@ -56,7 +56,7 @@ class KafkaProbesTest < GuildhallTest
   # As if it sent without end.
   def test_no_more_is_read_than_a_request_may_have
     client = connect("GET /live HT")
-    eventually(30) { sockets == 2 }
+    eventually { sockets == 2 }
     reads = 0
     @probes.sockets.last.define_singleton_method(:read_nonblock) { |bytes, **| "x" * bytes if (reads += 1) < 100 }
     @probes.answer
@@ -87,14 +87,14 @@ class KafkaProbesTest < GuildhallTest
 
   def test_a_client_that_is_gone_is_forgotten
     connect("GET /li")
-    eventually(30) { sockets == 2 }
+    eventually { sockets == 2 }
     @clients.first.close
-    eventually(30) { sockets == 1 }
+    eventually { sockets == 1 }
   end
 
   def test_a_request_in_parts
     client = connect("GET /live HT")
-    eventually(30) { sockets == 2 }
+    eventually { sockets == 2 }
     client.write("TP/1.1\r\n\r\n")
     assert_match(%r{\AHTTP/1.1 200 }, answer(client))
   end
@@ -170,7 +170,7 @@ class KafkaProbesTest < GuildhallTest
 
   def test_a_client_that_cannot_be_read_from_is_forgotten
     client = connect("GET /li")
-    eventually(30) { sockets == 2 }
+    eventually { sockets == 2 }
     @probes.sockets.last.define_singleton_method(:read_nonblock) { |*, **| raise EncodingError, "no" }
     @probes.answer
     assert_equal 1, sockets

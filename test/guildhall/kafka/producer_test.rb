@@ -68,7 +68,7 @@ class KafkaProducerTest < GuildhallTest
         equal([Guildhall::MessagePack.encode({"id" => 1}), "bytes \xFF".b, nil], read(broker, "orders", 3).map(&:payload))
         equal([%({"id":2})], read(broker, "events", 1).map(&:payload))
         equal(["total 3", "total 4"], read(broker, "totals", 2).map(&:payload))
-        equal(true, Guildhall::Kafka.stop(timeout: 10))
+        equal(true, Guildhall::Kafka.stop(timeout: 60))
       end
     RUBY
   end
@@ -131,7 +131,7 @@ class KafkaProducerTest < GuildhallTest
         filling.close
         Guildhall::Kafka.start
         equal([%({"id":1})], read(broker, "out", 1).map(&:payload))
-        equal(true, Guildhall::Kafka.stop(timeout: 10))
+        equal(true, Guildhall::Kafka.stop(timeout: 60))
       end
     RUBY
   end
@@ -154,7 +154,7 @@ class KafkaProducerTest < GuildhallTest
         equal([[%({"id":1,"by":"me"}), {"traced" => "orders"}]], read(broker, "orders", 1).map { |message| [message.payload, message.headers] })
         message = read(broker, "later.1", 1).first
         equal([%({"id":2,"by":"me"}), "orders", "orders"], [message.payload, message.headers["traced"], message.headers["delay_topic"]])
-        equal(true, Guildhall::Kafka.stop(timeout: 10))
+        equal(true, Guildhall::Kafka.stop(timeout: 60))
       end
     RUBY
   end
@@ -184,7 +184,7 @@ class KafkaProducerTest < GuildhallTest
       errors = Thread::Queue.new
       Guildhall::Kafka.instrumentation.subscribe("error.occurred") { |event| errors << event.payload }
       Guildhall::Kafka.producer.produce_async(topic: "t", payload: "x", partition: 0)
-      payload = errors.pop(timeout: 30)
+      payload = errors.pop(timeout: 60)
       payload = errors.pop(timeout: 30) until payload.nil? || payload[:topic]
       equal([:msg_timed_out, "producer", "t"], [payload[:error].code, payload[:type], payload[:topic]])
       Guildhall::Kafka.stop(timeout: 1)
@@ -404,8 +404,8 @@ class KafkaProducerAloneTest < GuildhallTest
     end
     failing = Kafka::Producer.new({"bootstrap.servers": "127.0.0.1:1", "message.timeout.ms": 100}, listener:)
     failing.produce_async(topic: "gone", payload: "1")
-    assert_equal 0, answers.pop(timeout: 20)
-    assert_kind_of Kafka::Producing::Delivery, answers.pop(timeout: 20)
+    assert_equal 0, answers.pop(timeout: 60)
+    assert_kind_of Kafka::Producing::Delivery, answers.pop(timeout: 60)
   ensure
     failing&.close(Guildhall::Clock.now)
   end
@@ -415,7 +415,7 @@ class KafkaProducerAloneTest < GuildhallTest
     producer = Kafka::Producer.new({"bootstrap.servers": "127.0.0.1:1", "message.timeout.ms": 100},
       listener: ->(event) { closed << producer.close(Guildhall::Clock.now + 1) if event.first == :undelivered })
     producer.produce_async(topic: "t", payload: "1")
-    assert_equal true, closed.pop(timeout: 20)
+    assert_equal true, closed.pop(timeout: 60)
     assert_raises(Kafka::ClosedProducerError) { producer.produce_sync(topic: "t", payload: "1") }
   end
 
@@ -435,7 +435,7 @@ class KafkaProducerAloneTest < GuildhallTest
   end
 
   def pop(events, kind)
-    event = events.pop(timeout: 20) until event&.first == kind
+    event = events.pop(timeout: 60) until event&.first == kind
     event
   end
 
@@ -481,8 +481,8 @@ class KafkaProducerAloneTest < GuildhallTest
     end
     @producer.produce_sync(topic: "t", payload: "0")
     Process.kill(:USR2, Process.pid)
-    assert_equal 1, results.pop(timeout: 20).wait.offset
-    assert_equal [Guildhall::SignalTrapError] * 3, Array.new(3) { results.pop(timeout: 20) }
+    assert_equal 1, results.pop(timeout: 60).wait.offset
+    assert_equal [Guildhall::SignalTrapError] * 3, Array.new(3) { results.pop(timeout: 60) }
   ensure
     trap(:USR2, before || "DEFAULT")
   end

@@ -61,7 +61,7 @@ class KafkaRailsTest < GuildhallTest
   def test_what_may_quote_a_payload_is_reported_without_it
     assert_rails(<<~'RUBY')
       payload = {"email" => "ada@example.com"}.freeze
-      Call = Struct.new(:topic, :name, :partition, :event, :attempt, :messages) { def consuming? = false }
+      Call = Struct.new(:topic, :name, :partition, :event, :attempt, :messages) { def failure(_error) = {type: "consumer.consume", topic: name}; def record(_offset) = nil }
       call = Call.new(Struct.new(:group).new("shop"), "orders", 0, :consume)
       failing = -> { Guildhall::Kafka::Rails::ErrorReports.during(call) { payload["a"] = 1 } }
       begin
@@ -100,7 +100,7 @@ class KafkaRailsTest < GuildhallTest
 
   def test_the_error_goes_on_whatever_becomes_of_the_report
     assert_rails(<<~'RUBY')
-      Call = Struct.new(:topic, :name, :partition, :event) { def consuming? = false }
+      Call = Struct.new(:topic, :name, :partition, :event) { def failure(_error) = {type: "consumer.consume", topic: name}; def record(_offset) = nil }
       call = Call.new(Struct.new(:group).new("shop"), "orders", 0, :consume)
       Rails.error.define_singleton_method(:report) { |*, **| raise "the tracker is away" }
       own_cause = Class.new(KeyError) { def cause = self }.new("key not found: \"ada\"")
@@ -142,7 +142,7 @@ class KafkaRailsTest < GuildhallTest
     module ActiveRecord; class Railtie; end; end
     def Rails.env = "production"
     def databases(**all) = ActiveRecord::Base.configurations = {"production" => all.transform_keys(&:to_s).transform_values { |one| one.transform_keys(&:to_s) }}
-    def problems(concurrency) = Guildhall::Kafka::Rails::Connections.problems(concurrency)
+    def problems(concurrency, **) = Guildhall::Kafka::Rails::Connections.problems(concurrency, **)
     SETTING = ActiveRecord.version >= Gem::Version.new("8.1") ? "max_connections" : "pool"
   RUBY
 
@@ -171,6 +171,16 @@ class KafkaRailsTest < GuildhallTest
       line = problems(5).fetch(0)
       abort(line) unless line.include?("concurrency is 5, and Puma has 3 threads in this process, but") && line.include?("#{SETTING}: 8") &&
                          line.include?("(or set config.concurrency to 2)")
+    RUBY
+  end
+
+  def test_the_relay_of_the_outbox_takes_one_more
+    assert_rails("#{DATABASES}#{<<~'RUBY'}")
+      databases(primary: {adapter: "sqlite3", pool: 5})
+      equal([], problems(4, outbox: true))
+      line = problems(5, outbox: true).fetch(0)
+      abort(line) unless line.include?("concurrency is 5, and the outbox's relay takes one, but") && line.include?("#{SETTING}: 6") &&
+                         line.include?("(or set config.concurrency to 4)")
     RUBY
   end
 

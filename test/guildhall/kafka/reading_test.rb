@@ -75,20 +75,17 @@ module ReaderBehaviour
     batches, errors = @client.with_handle { @reader.take(timeout_ms, *room) }
     assert_empty errors
     batches.each { |_, records, bytes, _| assert_equal records.sum(&:size), bytes }
-    @documents = batches.flat_map { |_, records, _, documents| documents || [:not_tried] * records.size }
+    @decoded = batches.map { |_, _, _, decoded| decoded }
     batches.flat_map { |_, records| records }
   end
 
   # They may come in several takes.
   def take_all(count)
     records = []
-    documents = []
     eventually do
       records.concat(take)
-      documents.concat(@documents)
       records.size >= count
     end
-    @documents = documents
     records
   end
 
@@ -107,7 +104,7 @@ module ReaderBehaviour
       [["a", 3], ["b", 1], ["b", 0], ["c", 3]].map { |name, limit| first.class.with_header([first, second, third], name, limit) }
     [first, second, third].each { |record| assert Ractor.shareable?(record) }
     [first.raw_payload, first.key, first.headers].each { |part| assert Ractor.shareable?(part) }
-    assert_equal [:not_tried] * 3, @documents
+    assert_equal [nil] * 3, [first, second, third].map { |record| record.respond_to?(:document) ? record.document : nil }
   end
 
   def test_no_more_is_taken_than_allowed_and_the_rest_later
@@ -228,8 +225,17 @@ class KafkaNativeReaderTest < GuildhallTest
     assert_instance_of Guildhall::JSON::ParseError, bad.decode_error
     assert_nil bad.document
     assert_equal [nil, nil], [tombstone.document, tombstone.decode_error]
-    assert_equal [good.document, nil, nil, nil], @documents
+    assert_equal [good.document, nil, nil, nil], good.class.documents([good, bad, tombstone, null])
+    assert_same good.document, good.document
     assert_equal [nil, nil], [null.document, null.decode_error]
+  end
+
+  def test_the_time_in_a_row_is_shareable
+    produce([{payload: "{}"}])
+    join(Guildhall::JSON.lazy)
+    records = take_all(1)
+    time, = records.first.class.rows(records, [0], Guildhall::Columns.new(:timestamp), true, left = [])
+    assert_equal [[records.first.timestamp], [], true], [[time], left, Ractor.shareable?(time)]
   end
 
   def test_documents_outlive_records_and_survive_compaction
@@ -268,6 +274,7 @@ end
 # What no broker can be brought to do.
 class KafkaReaderFailuresTest < GuildhallTest
   include DecoderProbeExtension
+  include FakeLibrdkafka::Tested
 
   PRICE = Guildhall::Avro.new({type: "bytes", logicalType: "decimal", precision: 4, scale: 2})
 
@@ -283,18 +290,9 @@ class KafkaReaderFailuresTest < GuildhallTest
 
   TYPES = [Guildhall::MessagePack::ExtensionType.new(5, for: Comparable, pack: :itself.to_proc, unpack: Unpack)].freeze
 
-  def setup
-    require "guildhall/kafka/native"
-    @kafka = FakeLibrdkafka.new
-  end
-
-  def teardown
-    @reader&.close
-  end
-
   def take
     batches, = @reader.take(100)
-    batches.flat_map { |_, records, _, documents| records.zip(documents || []) }
+    batches.flat_map { |_, records, _, decoded| records.zip(decoded ? records.first.class.documents(records) : []) }
   end
 
   def test_what_has_no_document_is_left_to_the_thread_that_asks_for_it
@@ -325,10 +323,11 @@ class KafkaReaderFailuresTest < GuildhallTest
     [%({"a":"a needle"}), %({"a":1}), %({"a":"n\\u0065edle"}), "{broken", %({"needle":2}), %({"a":[]}), "7", %({"b":"needl"}), %({"after":1})]
       .each { |payload| @kafka.push(payload) }
     batches, = @reader.take(100)
-    _, records, bytes, documents, passed = batches.first
+    _, records, bytes, decoded, passed = batches.first
+    assert decoded
     assert_equal [0, 2, 3, 4, 6, 8], records.map(&:offset)
     assert_equal [records.sum(&:size), [3, 7 + 8 + 13, 8]], [bytes, passed]
-    assert_equal [{"a" => "a needle"}, {"a" => "needle"}, nil, {"needle" => 2}, nil, {"after" => 1}], documents.map { |document| document&.to_h }
+    assert_equal [{"a" => "a needle"}, {"a" => "needle"}, nil, {"needle" => 2}, nil, {"after" => 1}], records.map { |record| record.document&.to_h }
     @kafka.push(%({"b":"needle"}))
     assert_equal 4, @reader.take(100).first.first.size
   end
@@ -336,8 +335,8 @@ class KafkaReaderFailuresTest < GuildhallTest
   def test_only_messages_that_are_passed_over
     @reader = @kafka.reader(Guildhall::JSON.lazy, "needle")
     3.times { |i| @kafka.push(%({"a":#{i}})) }
-    _, records, bytes, documents, passed = @reader.take(100).first.first
-    assert_equal [[], 0, [], [3, 21, 3]], [records, bytes, documents, passed]
+    _, records, bytes, decoded, passed = @reader.take(100).first.first
+    assert_equal [[], 0, true, [3, 21, 3]], [records, bytes, decoded, passed]
     assert_empty @reader.take(10).first
   end
 
@@ -381,7 +380,7 @@ class KafkaReaderFailuresTest < GuildhallTest
     assert_raises(::ArgumentError) { record.decode(Guildhall::JSON.lazy, 4096) }
   end
 
-  # By the reader, when it goes on or is closed, and by #decode.
+  # With the Record, and by #decode.
   def test_what_a_decoder_has_made_is_freed_where_it_cannot_be_wrapped
     Dir.mktmpdir do |folder|
       build_decoder_probe(folder)
@@ -390,17 +389,56 @@ class KafkaReaderFailuresTest < GuildhallTest
     self.class.class_eval(UNWRAPPABLE) unless self.class.const_defined?(:Unwrappable)
     codec = self.class::Unwrappable.new.freeze
     @reader = @kafka.reader(codec)
+    Thread.new { fail_to_wrap(codec) }.join # on a stack that is gone afterwards
+    made, = DecoderProbe.counts
+    assert_equal 2, made
+    eventually do
+      GC.start
+      DecoderProbe.counts.uniq.size == 1
+    end
+  end
+
+  CODECS_COLLECTED_FIRST = <<~RUBY
+    require "guildhall/kafka"
+    require "guildhall/kafka/native"
+    $LOAD_PATH.unshift("test")
+    require "support/fake_librdkafka"
+    kafka = FakeLibrdkafka.new
+    read = lambda do
+      reader = kafka.reader(Guildhall::JSON.new(symbolize_names: true).lazy)
+      20.times { |i| kafka.push(%({"id":\#{i}})) }
+      abort unless reader.take(100).first.first[1].size == 20
+      reader.close
+    end
+    50.times { Thread.new(&read).join } # on stacks that are gone afterwards
+    2.times { GC.start }
+  RUBY
+
+  # A payload of which no Document was made is freed by then; freed memory is overwritten here.
+  def test_a_codec_may_be_collected_before_the_records_that_it_has_decoded
+    assert_ruby(CODECS_COLLECTED_FIRST, env: {"MALLOC_PERTURB_" => "165"})
+  end
+
+  # Its Documents are made when they are asked for: by several Ractors at once, each with its own, or the same.
+  def test_ractors_that_ask_for_a_document_at_once_get_it
+    @reader = @kafka.reader(Guildhall::JSON.lazy)
+    200.times { |i| @kafka.push(%({"i": #{i}, "text": "#{"x" * i}"})) }
+    records = Ractor.make_shareable(@reader.take(100).first.flat_map { |_, taken| taken })
+    ractors = Array.new(4) do
+      Ractor.new(records) { |all| all.map { |record| [record.document["i"], record.document["text"].size] }.freeze }
+    end
+    expected = Array.new(200) { |i| [i, i] }
+    ractors.each { |ractor| assert_equal expected, ractor_value(ractor) }
+    assert_equal expected, records.map { |record| [record.document["i"], record.document["text"].size] }
+  end
+
+  private
+
+  def fail_to_wrap(codec)
     @kafka.push("a")
-    assert_raises(NoMemoryError) { take }
-    (record,), = take
-    made, freed = DecoderProbe.counts
-    assert_operator made, :>, 0
-    assert_equal made, freed
+    _, (record,) = @reader.take(100).first.first
+    2.times { assert_raises(NoMemoryError) { record.document } }
     assert_raises(NoMemoryError) { record.decode(codec) }
-    @kafka.push("b")
-    assert_raises(NoMemoryError) { take }
-    @reader.close
-    assert_equal [made + 2] * 2, DecoderProbe.counts
   end
 end
 

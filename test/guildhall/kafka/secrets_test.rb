@@ -38,6 +38,7 @@ class KafkaSecretsTest < GuildhallTest
       config.producer = SECRETS
       config.logger = Guildhall::Kafka::Logging.logger(log, level: "debug", format: ARGV.first)
       config.metrics << Metrics.new
+      config.reports = true
     end
     Guildhall::Kafka.routes do
       topic("orders") do
@@ -52,7 +53,7 @@ class KafkaSecretsTest < GuildhallTest
     Guildhall::Kafka.producer.produce_sync(topic: "orders", payload: "good")
     Guildhall::Kafka.producer.produce_sync(topic: "orders", payload: "bad")
     Guildhall::Kafka.start
-    seen["consumer"] = DONE.pop(timeout: 30) or raise "nothing was consumed: #{log.string[-3000..]}"
+    seen["consumer"] = DONE.pop(timeout: 60) or raise "nothing was consumed: #{log.string[-3000..]}"
     limit = Process.clock_gettime(Process::CLOCK_MONOTONIC) + 30
     sleep(0.05) until log.string.include?("dead letter") || Process.clock_gettime(Process::CLOCK_MONOTONIC) > limit
     raise "no dead letter: #{log.string[-3000..]}" unless log.string.include?("dead letter")
@@ -76,13 +77,14 @@ class KafkaSecretsTest < GuildhallTest
       seen[name] = error.full_message
     end
     Guildhall::Kafka.stop
+    application.each_message("guildhall.reports", deserializer: Guildhall::Kafka::Reporting::Record) { |message| (seen["what was reported"] ||= +"") << message.payload.inspect }
     broker.stop
     seen["log"] = log.string
     seen["events"] = Array.new(events.size) { events.pop }.join
     seen["metrics"] = Array.new(Metrics::SEEN.size) { Metrics::SEEN.pop }.join
     found = seen.select { |_, text| text.include?(MARK) }
     abort("secrets in #{found.map { |name, text| "#{name}: #{text[/.{0,200}#{MARK}/m]}" }.join("\n")}") if found.any?
-    ["before the start", "reports"].concat(%w[consumer lag dump settings log events metrics Guildhall::Kafka::Producer Guildhall::Kafka::Application]).each { |name| abort("nothing of #{name}") if seen[name].to_s.empty? }
+    ["before the start", "reports"].concat(["what was reported", *%w[consumer lag dump settings log events metrics Guildhall::Kafka::Producer Guildhall::Kafka::Application Guildhall::Kafka::Reporting::Reporter]]).each { |name| abort("nothing of #{name}") if seen[name].to_s.empty? }
   RUBY
 
   def test_nothing_that_is_printed_has_a_secret

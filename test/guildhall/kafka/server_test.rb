@@ -17,6 +17,7 @@ class KafkaServerTest < GuildhallTest
     # Stops at once, or late.
     class Application
       attr_reader :failure, :unfinished, :partitions
+      attr_writer :own_process
 
       def initialize(stop) = (@stop, @unfinished, @partitions = stop, ["t/0"], [])
       def config
@@ -33,7 +34,9 @@ class KafkaServerTest < GuildhallTest
       def members = []
       def listeners = []
       def registries = nil
+      def outbox = nil
       def on_failure(&block) = @on_failure = block
+      def on_stop_asked(&block) = @on_stop_asked = block
       def backpressure = Struct.new(:messages, :max_messages, :bytes, :max_bytes).new(1, 2, 3, 4)
       def quiet = puts("quiet")
       def resume = puts("resumed")
@@ -49,6 +52,7 @@ class KafkaServerTest < GuildhallTest
 
       def start(**)
         puts "started"
+        @on_stop_asked.call if @stop == "asked"
         return unless @stop == "failed"
 
         @failure = "fenced"
@@ -68,7 +72,8 @@ class KafkaServerTest < GuildhallTest
 
   BURST = 1.1 # longer than signals count as one
 
-  # @param steps [Array<(Symbol, String)>] a signal, and the line that it is sent after; :later: INT, when it is no part of a burst
+  # @param steps [Array<(Symbol, String | #call)>] a signal, and the line that it is sent after, or what blocks until then; :later: INT, when
+  #   it is no part of a burst
   # @param asked [Array<Symbol>] methods of the server that are called
   # @param env [Hash{String=>String}]
   # @return [Array(Integer, String)] its exit status and what it wrote
@@ -77,7 +82,7 @@ class KafkaServerTest < GuildhallTest
     IO.popen([env, RbConfig.ruby, "-e", PROGRAM, stop, *asked.map(&:to_s)], err: %i[child out]) do |io|
       Timeout.timeout(60) do
         steps.each do |signal, line|
-          out << io.gets until out.include?(line)
+          out << io.gets until line.respond_to?(:call) ? line.call : out.include?(line)
           sleep(BURST) if signal == :later
           Process.kill(signal == :later ? :INT : signal, io.pid)
         end
@@ -113,7 +118,7 @@ class KafkaServerTest < GuildhallTest
       previous["USR2"] = trap("USR2") { sent.each { |name| Process.kill(name, Process.pid) } }
       Process.kill(:USR2, Process.pid)
       heard = []
-      heard << seen.pop(timeout: 10) until heard.last == "TTIN"
+      heard << seen.pop(timeout: 60) until heard.last == "TTIN"
       assert_equal %w[CONT TTIN], heard.last(2), sent
     ensure
       Guildhall::Kafka::Server::Signals.restore(previous)
@@ -124,10 +129,10 @@ class KafkaServerTest < GuildhallTest
     seen = Thread::Queue.new
     previous = Guildhall::Kafka::Server::Signals.trap(%w[TSTP CONT]) { |name| seen << name }
     Process.kill(:CONT, Process.pid)
-    assert_equal "CONT", seen.pop(timeout: 10)
+    assert_equal "CONT", seen.pop(timeout: 60)
     sleep(0.2)
     Process.kill(:TSTP, Process.pid)
-    assert_equal "TSTP", seen.pop(timeout: 10)
+    assert_equal "TSTP", seen.pop(timeout: 60)
   ensure
     Guildhall::Kafka::Server::Signals.restore(previous)
   end
@@ -154,11 +159,12 @@ class KafkaServerTest < GuildhallTest
     Dir.mktmpdir do |folder|
       path = File.join(folder, "notify")
       socket = Socket.new(:UNIX, :DGRAM).tap { |one| one.bind(Addrinfo.unix(path)) }
-      status, out = serve("watched", [:TTIN, "started"], [:TERM, "in flight"], env: {"NOTIFY_SOCKET" => path, "WATCHDOG_USEC" => "60000000"})
+      told = -> { socket.wait_readable(60) }
+      status, out = serve("watched", [:TTIN, told], [:TERM, "in flight"], env: {"NOTIFY_SOCKET" => path, "WATCHDOG_USEC" => "60000000"})
       assert_equal 0, status, out
       assert_match(/guildhall health/, out)
       assert_match(/guildhall systemd/, out)
-      assert_equal "READY=1", socket.recv(100)
+      assert_equal "READY=1", socket.recv_nonblock(100)
     ensure
       socket&.close
     end
@@ -180,6 +186,10 @@ class KafkaServerTest < GuildhallTest
 
   def test_a_failure_ends_it_with_status_1
     assert_equal [1, "started\nstopping\n"], serve("failed")
+  end
+
+  def test_a_command_to_stop_ends_it_in_order
+    assert_equal [0, "started\nstopping\n"], serve("asked")
   end
 
   def test_work_that_was_not_finished_is_named

@@ -239,7 +239,7 @@ class KafkaSwarmTest < GuildhallTest
   def test_a_process_without_a_heartbeat_is_replaced
     swarm("", "{processes: 2, silence: 2}") do |swarm|
       swarm.signal(:STOP, swarm.children.first)
-      assert_match(/no heartbeat for \d+ s/, swarm.wait_for(/\Areplaces .*/)[0])
+      assert_match(/no heartbeat for [\d.]+ s/, swarm.wait_for(/\Areplaces .*/)[0])
       assert_match(/SIGKILL/, swarm.wait_for(/\Aended .*/)[0])
       swarm.children(1)
       swarm.signal(:TERM)

@@ -60,7 +60,7 @@ class PoolCapacityTest < GuildhallTest
         waiting = Thread.new { pool.dispatch([0.001, 0.002], Sleepy, parallel: true) }
         eventually { waiting.stop? }
         pool.public_send(ending, timeout:)
-        assert waiting.join(10), "#{ending}: it still waits for room"
+        assert waiting.join(60), "#{ending}: it still waits for room"
         assert_predicate waiting.value, :deferred?
         assert_equal [0.001, 0.002], waiting.value.value
         futures.each(&:value)

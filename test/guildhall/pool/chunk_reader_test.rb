@@ -56,9 +56,9 @@ class PoolChunkReaderTest < GuildhallTest
   def test_reads_two_chunks_ahead_at_most
     read = Queue.new
     feed = ChunkReader.new(Enumerator.new { |yielder| (1..100).each { |n| yielder << n.tap { read << n } } }, 5)
-    eventually(30) { read.size == 11 } # ten in the buffer, and one that waits for room
+    eventually { read.size == 11 } # ten in the buffer, and one that waits for room
     assert_equal [1, 2, 3, 4, 5], feed.take(wait: true)
-    eventually(30) { read.size == 16 }
+    eventually { read.size == 16 }
   ensure
     feed&.stop
   end
@@ -156,7 +156,7 @@ class PoolChunkReaderTest < GuildhallTest
     feed = ChunkReader.new(Enumerator.new { |yielder| loop { yielder << 1 } }, 2)
     thread = Thread.list.find { |one| one.name == "guildhall chunk reader" }
     Thread.new { feed.belong_to(Object.new) }.join
-    eventually(30) do
+    eventually do
       GC.start
       !thread.alive?
     end

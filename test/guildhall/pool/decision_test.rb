@@ -63,12 +63,12 @@ class PoolDecisionTest < GuildhallTest
   # Until workers are on trial for it, in vain: after the caller alone was found faster, which a row of batches tells from an epoch of a trial.
   def on_trial(task, payloads)
     inline = 0
-    eventually(60) do
+    eventually do
       @pool.map(payloads, task)
       inline = way_of(task) == "inline" ? inline + 1 : 0
       inline == 30
     end
-    eventually(60) { @pool.map(payloads, task) && way_of(task) == "parallel" }
+    eventually { @pool.map(payloads, task) && way_of(task) == "parallel" }
   end
 
   def test_a_batch_that_is_not_measured_takes_no_part_in_a_trial

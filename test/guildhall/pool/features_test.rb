@@ -64,9 +64,9 @@ class PoolFeaturesTest < GuildhallTest
     [true, false].each do |parallel|
       seen = Thread::Queue.new
       @pool.dispatch(%w[a b], Upcase, parallel:).on_complete { |future| seen << future.value }
-      assert_equal %w[A B], seen.pop(timeout: 5)
-      assert_equal "AB", @pool.dispatch(%w[a b], Upcase, parallel:).then(&:join).value(timeout: 5)
-      assert_raises(RuntimeError) { @pool.dispatch(%w[standard], Trouble, parallel:).then(&:join).value(timeout: 5) }
+      assert_equal %w[A B], seen.pop(timeout: 60)
+      assert_equal "AB", @pool.dispatch(%w[a b], Upcase, parallel:).then(&:join).value(timeout: 60)
+      assert_raises(RuntimeError) { @pool.dispatch(%w[standard], Trouble, parallel:).then(&:join).value(timeout: 60) }
     end
   end
 
@@ -108,10 +108,10 @@ class PoolFeaturesTest < GuildhallTest
     @pool.instrumentation.subscribe { |event| events << [event.name, event.payload] }
     @pool.map(%w[a b], Upcase, parallel: true, source: 7)
     @pool.map(%w[a b], Upcase, parallel: true)
-    assert_equal ["pool.dispatched", {payloads: 2, source: 7, decision: "parallel: forced"}], events.pop(timeout: 5)
+    assert_equal ["pool.dispatched", {payloads: 2, source: 7, decision: "parallel: forced"}], events.pop(timeout: 60)
     names = []
     eventually { (names << events.pop(timeout: 0)&.first) && names.include?("pool.slice_finished") }
-    slice = slices.pop(timeout: 5)
+    slice = slices.pop(timeout: 60)
     assert_equal %i[worker first payloads seconds], slice.keys
     assert_includes 0..1, slice[:first] # there may be two
     assert_includes 1..2, slice[:payloads]

@@ -69,9 +69,9 @@ class PoolForkTrackingTest < GuildhallTest
     report = pool.shutdown(timeout: 0.05)
     refute report.complete
     assert_equal 1, report.stuck
-    assert_equal [0.6, 0], future.value(timeout: 5)
+    assert_equal [0.6, 0], future.value(timeout: 60)
   ensure
-    assert pool.shutdown(timeout: 5).complete
+    assert pool.shutdown(timeout: 60).complete
   end
 
   def test_exit_while_workers_run_ruby_code_ends_the_process

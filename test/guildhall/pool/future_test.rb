@@ -25,7 +25,7 @@ class PoolFutureTest < GuildhallTest
 
   # Gives back what it takes out; what is not there yet it waits for.
   Turnstile = Struct.new(:queue) do
-    def call(payload) = payload == "wait" ? queue.pop(timeout: 30) : payload
+    def call(payload) = payload == "wait" ? queue.pop(timeout: 60) : payload
   end
 
   # Small payloads are waited for several at a time.
@@ -79,7 +79,7 @@ class PoolFutureTest < GuildhallTest
   def test_zip_with_futures_and_with_anything_else
     one = future(%w[a b], Upcase)
     assert_equal [["A", 1], ["B", 2]], one.zip([1, 2])
-    assert_equal [%w[A B], %w[C]], one.zip(future(%w[c], Upcase)).value(timeout: 5)
+    assert_equal [%w[A B], %w[C]], one.zip(future(%w[c], Upcase)).value(timeout: 60)
   ensure
     @pool.shutdown
   end

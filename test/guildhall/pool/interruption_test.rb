@@ -249,13 +249,13 @@ class PoolInterruptionTest < GuildhallTest
     seen = Thread::Queue.new
     future = @pool.dispatch([0.1], Sleepy, parallel: true).on_complete { |done| seen << done.value }
     kill("guildhall supervisor")
-    assert_equal [0.1], seen.pop(timeout: 10)
+    assert_equal [0.1], seen.pop(timeout: 60)
     continued = @pool.dispatch([0.1, "thread exit"], Trouble, parallel: true).then { :done }
     kill("guildhall supervisor")
-    assert_raises(NoMethodError, Guildhall::WorkerDiedError) { continued.value(timeout: 10) }
+    assert_raises(NoMethodError, Guildhall::WorkerDiedError) { continued.value(timeout: 60) }
     @pool.dispatch([0.1], Sleepy, parallel: true).on_complete { |done| seen << done.value }
     kill("guildhall notifier")
-    assert_equal [0.1], seen.pop(timeout: 10)
+    assert_equal [0.1], seen.pop(timeout: 60)
     assert_predicate future, :ready?
   end
 
@@ -265,17 +265,17 @@ class PoolInterruptionTest < GuildhallTest
     @pool.dispatch([0.1, 0.1], Sleepy, parallel: false).on_complete { |done| seen << done.value }
     eventually { Thread.list.any? { |thread| thread.name == "guildhall notifier" && thread.status == "sleep" } }
     kill("guildhall notifier")
-    assert_equal [0.1, 0.1], seen.pop(timeout: 10)
+    assert_equal [0.1, 0.1], seen.pop(timeout: 60)
   end
 
   def test_what_a_continuation_raises_reaches_its_reader
-    assert_raises(NotImplementedError) { @pool.dispatch(%w[a], Upcase).then { raise NotImplementedError }.value(timeout: 5) }
-    assert_raises(Guildhall::TaskError) { @pool.dispatch(%w[a], Upcase).then { Thread.exit }.value(timeout: 5) }
+    assert_raises(NotImplementedError) { @pool.dispatch(%w[a], Upcase).then { raise NotImplementedError }.value(timeout: 60) }
+    assert_raises(Guildhall::TaskError) { @pool.dispatch(%w[a], Upcase).then { Thread.exit }.value(timeout: 60) }
     seen = Thread::Queue.new
     assert_output(nil, /NotImplementedError/) do
       @pool.dispatch(%w[a], Upcase).on_complete { raise NotImplementedError }
       @pool.dispatch(%w[a], Upcase).on_complete { seen << :next }
-      assert_equal :next, seen.pop(timeout: 5)
+      assert_equal :next, seen.pop(timeout: 60)
     end
   end
 end

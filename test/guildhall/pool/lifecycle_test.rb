@@ -97,7 +97,7 @@ class PoolLifecycleTest < GuildhallTest
     refute pool.rest(timeout: 0.05)
     assert_equal "inline: queue closed", pool.dispatch([1], task, parallel: true).decision.to_s
     gate << "opened"
-    assert_equal ["opened"], future.value(timeout: 10)
+    assert_equal ["opened"], future.value(timeout: 60)
     eventually { pool.map([1], WhichRactor, parallel: true) == [:worker] }
     assert pool.rest(timeout: 10)
     assert_equal [:worker], pool.map([1], WhichRactor, parallel: true)
@@ -117,7 +117,7 @@ class PoolLifecycleTest < GuildhallTest
       threads
     end
     assert(readers.all? { |thread| thread.join(10) })
-    assert_equal %w[A B], futures.first.value(timeout: 10)
+    assert_equal %w[A B], futures.first.value(timeout: 60)
     assert pool.drain(timeout: 5)
     assert_predicate futures.last, :deferred?
   ensure
@@ -197,9 +197,9 @@ class PoolLifecycleTest < GuildhallTest
       #{SETUP}
       reports = Thread::Queue.new
       pool.dispatch(%w[a], Upcase, parallel: true).on_complete { reports << pool.shutdown }
-      p reports.pop(timeout: 20)&.complete
+      p reports.pop(timeout: 60)&.complete
       pool = Guildhall::Pool.new(workers: 2)
-      p pool.dispatch(%w[a], Upcase, parallel: true).then { pool.shutdown.complete }.value(timeout: 20)
+      p pool.dispatch(%w[a], Upcase, parallel: true).then { pool.shutdown.complete }.value(timeout: 60)
     RUBY
     assert_equal "true\ntrue\n", out
   end
@@ -210,7 +210,7 @@ class PoolLifecycleTest < GuildhallTest
       reports = Thread::Queue.new
       pool.instrumentation.subscribe("pool.worker_died") { reports << pool.shutdown(timeout: 2) }
       pool.results(["thread exit"], Trouble, parallel: true)
-      p reports.pop(timeout: 20).class
+      p reports.pop(timeout: 60).class
     RUBY
     assert_equal "Guildhall::Pool::Shutdown\n", out
   end
@@ -236,7 +236,7 @@ class PoolLifecycleTest < GuildhallTest
       waiting, continued = Array.new(2) { pool.dispatch([0.01], Sleepy, parallel: true) }
       continued = continued.then { |values| values }
       ending == :resize ? pool.resize(0) : pool.shutdown(timeout: 0.05)
-      assert_equal [[0.01], [0.01]], [waiting.value(timeout: 10), continued.value(timeout: 10)]
+      assert_equal [[0.01], [0.01]], [waiting.value(timeout: 60), continued.value(timeout: 60)]
       refute_predicate stuck, :ready?
     ensure
       pool.shutdown
@@ -280,7 +280,7 @@ class PoolLifecycleTest < GuildhallTest
 
   def test_a_child_runs_what_the_parent_has_in_flight
     out = in_child(<<~RUBY, before: "future = pool.dispatch([0.3] * 2, Sleepy, parallel: true, slice: 1)")
-      p future.then(&:sum).value(timeout: 20), future.value, pool.stats[:workers]
+      p future.then(&:sum).value(timeout: 60), future.value, pool.stats[:workers]
     RUBY
     assert_equal "0.6\n[0.3, 0.3]\n0\n0\n", out
   end
@@ -375,11 +375,11 @@ class PoolLifecycleTest < GuildhallTest
     before = "continued = pool.dispatch([0.5], Sleepy, parallel: true).then { 1 }"
     out = in_child(<<~RUBY, before:)
       begin
-        continued.value(timeout: 20)
+        continued.value(timeout: 60)
       rescue Guildhall::PoolClosedError => error
         puts error.message
       end
-      p((continued.then { 2 }.value(timeout: 20) rescue $!.class))
+      p((continued.then { 2 }.value(timeout: 60) rescue $!.class))
     RUBY
     assert_equal ["this continuation belongs to the process before the fork, and runs there", "Guildhall::PoolClosedError", "0"], out.lines(chomp: true)
   end

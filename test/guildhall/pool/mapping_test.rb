@@ -177,7 +177,7 @@ class PoolMappingTest < GuildhallTest
     future = @pool.dispatch([0.5], Long, parallel: false)
     assert future.wait(timeout: 0.1), "who asks again and again would only begin it again and again"
     assert_operator Guildhall::Clock.now - began, :<, 15
-    assert_equal [0], @pool.dispatch([0], Long, parallel: false).value(timeout: 5)
+    assert_equal [0], @pool.dispatch([0], Long, parallel: false).value(timeout: 60)
   end
 
   def test_a_reduction_that_could_not_combine_its_partial_results_is_refused
@@ -238,10 +238,12 @@ class PoolMappingTest < GuildhallTest
     script = 'require "guildhall/pool"; Guildhall.pool.map((1..50).to_a, Module.new { def self.call(x) = x }, progress: "Doubling")'
     seen = +""
     paths = $LOAD_PATH.flat_map { |path| ["-I", path] }
-    PTY.spawn(RbConfig.ruby, "-W0", *paths, "-e", script) do |output, _, child|
+    PTY.spawn(RbConfig.ruby, "-W0", *paths, "-e", script) do |output, input, child|
       loop { seen << output.readpartial(4096) }
     rescue Errno::EIO
       Process.wait(child)
+    ensure
+      [output, input].each(&:close) # PTY.spawn leaves that to the garbage collector
     end
     assert_match(%r{Doubling: \|=+\| 50/50}, seen)
   end

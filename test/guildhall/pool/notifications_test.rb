@@ -18,7 +18,7 @@ class PoolNotificationsTest < GuildhallTest
       ActiveSupport::Notifications.subscribe(/\\.pool\\.guildhall\\z/) { |event| seen << [event.name, event.payload] }
       token = pool.instrumentation.bridge
       pool.map(%w[a b], PoolTasks::Upcase, parallel: true, source: 7)
-      p seen.pop(timeout: 10)
+      p seen.pop(timeout: 60)
       pool.instrumentation.unsubscribe(token)
       seen.clear
       pool.shutdown

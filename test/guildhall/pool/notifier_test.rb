@@ -18,7 +18,7 @@ class PoolNotifierTest < GuildhallTest
 
   def test_every_callback_of_a_future_runs_once
     future(1).tap { |one| 5.times { |number| one.on_complete { @seen << number } } }
-    assert_equal [0, 1, 2, 3, 4], Array.new(5) { @seen.pop(timeout: 30) }.sort
+    assert_equal [0, 1, 2, 3, 4], Array.new(5) { @seen.pop(timeout: 60) }.sort
     assert_predicate @seen, :empty?
   end
 
@@ -26,7 +26,7 @@ class PoolNotifierTest < GuildhallTest
     gate = Queue.new
     future(1).on_complete { gate.pop }
     future(2).on_complete { @seen << :second }
-    assert_equal :second, @seen.pop(timeout: 30)
+    assert_equal :second, @seen.pop(timeout: 60)
   ensure
     gate << true
   end
@@ -34,22 +34,22 @@ class PoolNotifierTest < GuildhallTest
   def test_a_callback_may_wait_for_another_future
     other = future(2)
     future(1).on_complete { @seen << other.value }
-    assert_equal [2], @seen.pop(timeout: 30)
+    assert_equal [2], @seen.pop(timeout: 60)
   end
 
   def test_a_callback_that_raises_is_reported_and_the_next_one_runs
     _, err = capture_io do
       future(1).on_complete { raise IOError, "lost" }
       future(2).on_complete { @seen << :next }
-      assert_equal :next, @seen.pop(timeout: 30)
+      assert_equal :next, @seen.pop(timeout: 60)
     end
     assert_includes err, "on_complete raised IOError: lost"
   end
 
   def test_a_thread_without_work_ends
     future(1).on_complete { @seen << Thread.current }
-    thread = @seen.pop(timeout: 30)
-    eventually(30) { !thread.alive? }
+    thread = @seen.pop(timeout: 60)
+    eventually { !thread.alive? }
   end
 
   def test_threads_that_are_killed_have_successors
@@ -58,7 +58,7 @@ class PoolNotifierTest < GuildhallTest
       sleep(seconds)
       continued = future(2).then { 2 }
       Thread.list.each { |thread| thread.kill if thread.name == "guildhall notifier" }
-      assert_equal 2, continued.value(timeout: 10)
+      assert_equal 2, continued.value(timeout: 60)
     end
   end
 
@@ -76,7 +76,7 @@ class PoolNotifierTest < GuildhallTest
     assert_empty(Thread.list.select { |thread| thread.name == "guildhall notifier" && thread.alive? })
     gate.close
     notifier.look(false)
-    assert_equal :called, @seen.pop(timeout: 10)
+    assert_equal :called, @seen.pop(timeout: 60)
   end
 
   # As the process exits, Ruby refuses new threads.

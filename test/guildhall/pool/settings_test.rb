@@ -68,7 +68,7 @@ class PoolSettingsTest < GuildhallTest
       module Twice; def self.call(number) = number * 2; end
       pool = Guildhall::Pool.new
       print pool.map((0...100).to_a, Twice).sum, " "
-      puts pool.dispatch((0...100).to_a, Twice, parallel: true).value(timeout: 30).sum
+      puts pool.dispatch((0...100).to_a, Twice, parallel: true).value(timeout: 60).sum
       pool.shutdown
     RUBY
   end

@@ -69,10 +69,10 @@ class PoolStreamingTest < GuildhallTest
       seen = Thread::Queue.new
       reading = Thread.new { @pool.each(lines, Upcase, ordered:) { |value| seen << value } }
       gate << true
-      assert_equal "A", seen.pop(timeout: 10), "the first outcome waits for the second payload"
+      assert_equal "A", seen.pop(timeout: 60), "the first outcome waits for the second payload"
       gate << true
-      assert_equal "B", seen.pop(timeout: 10)
-      assert reading.join(10)
+      assert_equal "B", seen.pop(timeout: 60)
+      assert reading.join(60)
     end
   end
 

@@ -109,7 +109,7 @@ class PoolSupervisorTest < GuildhallTest
       assert_equal "Guildhall::WorkerDiedError", pool.results(["thread exit"], Trouble, parallel: true).first.error_class
       future = pool.dispatch(["a", "thread exit", "b"], Trouble, parallel: true)
       Thread.list.find { |thread| thread.name == "guildhall supervisor" }.kill.join
-      assert_equal %w[A B], future.results(timeout: 10).grep(String)
+      assert_equal %w[A B], future.results(timeout: 60).grep(String)
     end
   end
 
@@ -119,7 +119,7 @@ class PoolSupervisorTest < GuildhallTest
         eventually { pool.stats[:busy].zero? }
         long = pool.dispatch([0.3], Sleepy, parallel: true)
         short = pool.dispatch([0], Sleepy, parallel: true)
-        assert_equal [0], short.value(timeout: 10)
+        assert_equal [0], short.value(timeout: 60)
         refute_predicate long, :ready? # there are two workers, and one of them was free
         long.wait
       end

@@ -22,7 +22,7 @@ class PoolWorkerSlotTest < GuildhallTest
       payload
     end
 
-    def self.await(name) = GATES[name].first.pop(timeout: 10) || raise("nobody came to #{name}")
+    def self.await(name) = GATES[name].first.pop(timeout: 60) || raise("nobody came to #{name}")
     def self.open(name) = GATES[name].last << true
   end
 
@@ -91,7 +91,7 @@ class PoolWorkerSlotTest < GuildhallTest
     mine.decide(true)
     @queue.push(mine)
     dead, thread = worker
-    assert Doomed::REACHED.pop(timeout: 10)
+    assert Doomed::REACHED.pop(timeout: 60)
     other = slot
     reader_alone = -> { @queue.costs.any? { |_, _, payloads, *, spread| payloads.positive? && !spread } }
     3000.times { break if reader_alone.call || !other.take || other.work || !mine.wait(nil, 0, 0) }
@@ -104,7 +104,7 @@ class PoolWorkerSlotTest < GuildhallTest
       mine.wait(nil, 0, 0) # measures
     end
     taking = Thread.new { other.take }
-    assert taking.join(10), "no worker gets it"
+    assert taking.join(60), "no worker gets it"
     assert taking.value
   ensure
     @queue.close
@@ -119,7 +119,7 @@ class PoolWorkerSlotTest < GuildhallTest
     waiting = Thread.new { @queue.wait_for_room(10, 30) }
     eventually { waiting.stop? }
     looking = Thread.new { slot.take }
-    assert waiting.join(10), "nobody has told it"
+    assert waiting.join(60), "nobody has told it"
     assert waiting.value
     eventually { looking.stop? }
     assert_equal 1, @queue.idle

@@ -168,7 +168,7 @@ class QueueWaitingTest < GuildhallTest
         full, empty = Guildhall::Queue.new(20), Guildhall::Queue.new(1)
         #{limit}
         ractors = Array.new(20) do
-          Ractor.new(full, empty) { |source, never| [never.pop(timeout: 0.05, default: :late), source.pop(timeout: 20)] }
+          Ractor.new(full, empty) { |source, never| [never.pop(timeout: 0.05, default: :late), source.pop(timeout: 60)] }
         end
         20.times { |item| full.push(item) }
         late, items = ractors.map(&TAKE).transpose

@@ -103,6 +103,53 @@ class SchemaRegistryOutagesTest < GuildhallTest
     end
   end
 
+  # Two threads ask: the answer of the one is there before the failure of the other is told. Nobody might ask again for long.
+  def test_a_failure_that_is_older_than_an_answer_is_no_outage
+    outages = outages()
+    failing = -> { outages.watch("/schemas/ids/7") { raise Registry::Error.new("no", status: 503) } }
+    silent = -> { outages.watch("/schemas/ids/7") { raise Registry::Error, "no answer" } }
+    [failing, silent].each do |one|
+      assert_raises(Registry::Error) do
+        outages.watch("/schemas/ids/7") do
+          @clock.now += 1
+          outages.watch("/schemas/ids/7") { "schema" }
+          raise Registry::Error.new("late", status: one == failing ? 503 : nil)
+        end
+      end
+      assert_nil outages.current
+      @clock.now += 1
+      assert_raises(Registry::Error, &one)
+      assert_equal "/schemas/ids/7", outages.current.path
+      outages.answered("/schemas/ids/7")
+    end
+  end
+
+  # A request that was on its way for as long says nothing of now.
+  def test_who_is_refused_has_an_answer
+    outages = outages()
+    assert_raises(Registry::Error) do
+      outages.watch("/schemas/ids/7") do
+        @clock.now += 1
+        refuse(outages, "/schemas/ids/8")
+        raise Registry::Error, "no answer"
+      end
+    end
+    outages.check!
+    assert_equal "/schemas/ids/8", outages.current.path
+  end
+
+  def test_an_answer_about_another_path_hides_no_refusal
+    outages = outages()
+    assert_raises(Registry::Error) do
+      outages.watch("/schemas/ids/7") do
+        @clock.now += 1
+        (0..Registry::Outages::MAX).each { |id| outages.answered("/schemas/ids/#{id + 8}") }
+        raise Registry::Error.new("forbidden", status: 403)
+      end
+    end
+    assert_equal "/schemas/ids/7", outages.current.path
+  end
+
   def test_pauses_grow_while_there_is_no_answer_whatever_is_asked_for
     outages = outages()
     pauses = Array.new(7) do |index|

@@ -2,10 +2,19 @@
 
 require "test_helper"
 require "support/recorded_cluster"
+require "support/recorded_reports"
 require "guildhall/json"
 require "ferrum"
 require "puma"
 require "puma/server"
+
+# A replay that is in progress.
+module LetterJobExample
+  def self.running
+    Guildhall::Web::LetterJob.new(id: "1", action: "replay", by: "ada@shop.example", why: "the price is there again", filter: Guildhall::Web::LetterFilter.new,
+      upto: {0 => 2}, at: 1_700_000_000.0, total: 209, done: 100, beat: Time.now.to_f + 3_600).dump
+  end
+end
 
 # The dashboard in a browser, on answers of brokers as they are recorded.
 class WebBrowserTest < GuildhallTest
@@ -13,7 +22,10 @@ class WebBrowserTest < GuildhallTest
   PATH = [ENV.fetch("BROWSER_PATH", nil), *ENV.fetch("PATH").split(File::PATH_SEPARATOR).flat_map { |folder| NAMES.map { |name| File.join(folder, name) } }]
     .find { |path| path && File.executable?(path) }
   PAGES = ["/", "/groups", "/groups/shop", "/topics", "/topics/orders", "/topics/orders/messages", "/topics/orders/0/0", "/dead-letters", "/dead-letters/dead",
-           "/schedule", "/status"].freeze
+           "/schedule", "/status", "/commands", "/processes?q=6f9d&app=shop", "/groups/shop/payments?q=nothing", "/?numbers=1", "/groups/shop/payments", "/groups/shop/payments/1", "/groups/shop-orders/orders/0?numbers=1", "/processes",
+           "/processes/shop-consumer-6f9d-d7m1%3A17%3Aa", "/changes", "/pool", "/errors", "/errors/bb22", "/jobs", "/jobs/default",
+           "/schedule/daily%20report/disable", "/schedule/daily%20report/run", "/dead-letters/dead/replay",
+           "/dead-letters/dead/discard", "/dead-letters/dead/delete?letter[]=0@1", "/dead-letters/dead/stop"].freeze
   THEMES = %w[light dark].freeze
 
   # Before the page's scripts: what is to be done every few seconds is done by the test, and what the browser refuses is kept.
@@ -92,7 +104,13 @@ class WebBrowserTest < GuildhallTest
       end
     end
     recorded = @recorded = RecordedCluster.new(application.validate!)
+    recorded.reported = RecordedReports.shop
+    @switched = switched = Thread::Queue.new
+    application.define_singleton_method(:switch_task) { |*task| switched << task }
+    application.config.logger = nil
     web = Guildhall::Web.new(application:, authorize: ->(*) { "ada" })
+    @started = started = Thread::Queue.new
+    web.letter_jobs.define_singleton_method(:start) { |_topic, job| job.with(state: "done", done: job.total).tap { |done| started << done } }
     web.define_singleton_method(:cluster) { recorded }
     @server = Puma::Server.new(web, nil, min_threads: 1, max_threads: 2, log_writer: Puma::LogWriter.null)
     port = @server.add_tcp_listener("127.0.0.1", 0).addr[1]
@@ -113,6 +131,9 @@ class WebBrowserTest < GuildhallTest
     assert_equal 200, @browser.network.status, "#{path}: #{@browser.body}"
   end
 
+  # Without this process's memory, how long a search has taken, and the ten minutes that a search begins with, which change.
+  def content = js('document.querySelector("[data-content]").innerText').gsub(/\d+ MiB for this|searched in [\d.]+ s|\b\d\d:\d0\b/, "")
+
   def js(code) = @browser.evaluate(code)
 
   # As the page does it every few seconds.
@@ -120,7 +141,7 @@ class WebBrowserTest < GuildhallTest
 
   def each_page
     PAGES.product(THEMES).each do |path, theme|
-      go("#{path}?theme=#{theme}")
+      go("#{path}#{path.include?("?") ? "&" : "?"}theme=#{theme}")
       yield "#{path} in #{theme}"
     end
   end
@@ -130,10 +151,12 @@ class WebBrowserTest < GuildhallTest
     @browser.page.command("Log.enable")
     @browser.on("Log.entryAdded") { |params| errors << params["entry"]["text"] }
     @browser.on("Runtime.exceptionThrown") { |params| errors << params["exceptionDetails"]["text"] }
+    @recorded.note = LetterJobExample.running
     each_page do |page|
       assert_equal [], js(FAINT), page
       assert_equal [], js(UNNAMED), page
       assert_equal [], js("refused"), page
+      assert_equal 0, js('[...document.querySelectorAll("svg.bar")].filter((bar) => getComputedStyle(bar).padding !== "0px").length'), "#{page}: bars without room"
       assert_equal 1, js('[...document.querySelectorAll(".to-light, .to-dark")].filter((link) => link.offsetWidth).length'), "#{page}: links to the other theme"
     end
     assert_equal [], errors
@@ -152,13 +175,13 @@ class WebBrowserTest < GuildhallTest
   def test_without_scripts_everything_can_be_read
     texts = PAGES.to_h do |path|
       go(path)
-      [path, js('document.querySelector("[data-content]").innerText')]
+      [path, content]
     end
     @browser.page.disable_javascript
     texts.each do |path, text|
       go(path)
       refute_empty text
-      assert_equal text, js('document.querySelector("[data-content]").innerText'), path
+      assert_equal text, content, path
       assert_nil js('document.querySelector(".fresh button")'), path
     end
   end
@@ -167,7 +190,7 @@ class WebBrowserTest < GuildhallTest
     go("/groups/shop")
     js(<<~JS)
       (() => {
-        window.cell = document.querySelector("td[data-l=Waiting]");
+        window.cell = document.querySelector('td[data-l="Not committed"]');
         window.link = document.querySelector("tbody a");
         link.focus();
         getSelection().selectAllChildren(document.querySelector("#members"));
@@ -187,15 +210,93 @@ class WebBrowserTest < GuildhallTest
     assert_equal %w[5 pause], js('[cell.innerText, document.querySelector(".fresh button").innerText]')
   end
 
+  def test_what_is_reported_is_merged_into_the_page
+    go("/groups/shop/payments")
+    js('document.getElementById("at:shop/payments/3").focus()')
+    reports = @recorded.reported
+    name = "shop-consumer-6f9d-4zqp:17:a"
+    reports.write({**reports.view.process(name).report, "v" => 1, "topics" => [RecordedReports.topic("shop", "payments", [RecordedReports.row(:working, 3)])]}, ago: 0)
+    look
+    assert_equal ["at:shop/payments/3", "live"], js('[document.activeElement.id, document.querySelector("[data-live]").innerText.trim()]')
+    assert_match(/Working/, js('document.activeElement.closest("tr").innerText'))
+    refute_match(/stalled/i, js("document.querySelector('tbody').innerText"))
+  end
+
+  def test_a_task_is_disabled_by_clicks_or_keys_with_and_without_scripts
+    {scripts: :click, none: :click, keys: :press}.each do |scripts, how|
+      @browser.page.disable_javascript if scripts == :none
+      go("/schedule?theme=dark")
+      press(how, "a.btn[href*=disable]")
+      arrive("input[name=why]")
+      assert_equal ["Disable daily report", "dark"], js('[document.querySelector("h1").innerText, document.documentElement.dataset.theme]')
+      why = @browser.at_css("input[name=why]").focus.type("mails twice")
+      how == :press ? why.type(:Enter) : @browser.at_css("form[method=post] button").click
+      arrive("[role=status]")
+      assert_equal ["daily report is disabled.", "dark"], js('[document.querySelector("[role=status]").innerText, document.documentElement.dataset.theme]')
+      assert_equal ["daily report", false], @switched.pop(timeout: 60)
+      @browser.page.command("Emulation.setScriptExecutionDisabled", value: false)
+    end
+    assert_empty @switched
+  end
+
+  def press(how, css)
+    link = @browser.at_css(css)
+    how == :press ? link.focus.type(:Enter) : link.click
+  end
+
+  # Clicks what leads to another page, and waits for that page as a whole.
+  def follow(css)
+    js("window.before = true")
+    @browser.at_css(css).click
+    eventually do
+      js("!window.before && document.readyState === 'complete'")
+    rescue Ferrum::Error
+      nil # between two pages
+    end
+  end
+
+  # @return [Ferrum::Node] of the page that comes
+  def arrive(css)
+    eventually do
+      @browser.at_css(css)
+    rescue Ferrum::Error
+      nil # between two pages
+    end
+  end
+
+  def test_selected_letters_are_replayed
+    @browser.page.set_viewport(width: 390, height: 800)
+    @browser.page.disable_javascript
+    go("/dead-letters/dead")
+    @browser.css("input[type=checkbox]").last.focus.type(:Space)
+    @browser.css("form button").find { |button| button.text == "Replay selected …" }.click
+    button = arrive("form[method=post] button")
+    assert_equal "Replay 1 dead letter", button.text
+    button.click
+    assert_equal "Replay of 1 dead letter: done, 1 replayed", arrive("[role=status]").text
+    assert_equal [["ada", "replay", ["0@0"]]], [@started.pop(timeout: 60)].map { |job| [job.by, job.action, job.filter.letters] }
+  end
+
+  def test_a_table_is_narrowed_and_an_application_chosen_without_scripts
+    @recorded.reported.state("mail-1:5:a", {%w[mails mails] => [RecordedReports.row(:working, 0)]}, app: "mail")
+    @browser.page.disable_javascript
+    go("/processes?theme=dark&sort=name")
+    @browser.at_css("input[name=q]").focus.type("t5ra", :Enter)
+    arrive("form.narrow a")
+    assert_equal ["dark", %w[shop-consumer-6f9d-t5ra], "t5ra", "name"],
+      js('[document.documentElement.dataset.theme, [...document.querySelectorAll("tbody .lead")].map((one) => one.innerText), document.querySelector("[name=q]").value, document.querySelector(".more b").innerText]')
+    @browser.at_css("select[name=app]").select("mail")
+    follow("form.apps button")
+    assert_includes @browser.current_url, "app=mail"
+    assert_equal ["dark", %w[mail-1], "mail"], js('[document.documentElement.dataset.theme, [...document.querySelectorAll("tbody .lead")].map((one) => one.innerText), document.querySelector("[name=app]").value]')
+  end
+
   def test_the_theme_is_kept_from_page_to_page
     go("/topics/orders/messages?theme=dark")
-    @browser.at_css("form button").click
-    @browser.network.wait_for_idle
-    @browser.at_css("tbody a").click
-    @browser.network.wait_for_idle
+    follow("form button")
+    follow("tbody a")
     assert_equal ["dark", "orders/0@2"], js('[document.documentElement.dataset.theme, document.querySelector("h1").innerText]')
-    @browser.at_css("a.to-light").click
-    @browser.network.wait_for_idle
+    follow("a.to-light")
     assert_equal ["light", "orders/0@2"], js('[document.documentElement.dataset.theme, document.querySelector("h1").innerText]')
   end
 end

@@ -2,6 +2,7 @@
 
 require "test_helper"
 require "guildhall/web"
+require "guildhall/kafka/testing"
 
 # Questions to the brokers, of several threads.
 class WebClusterTest < GuildhallTest
@@ -38,6 +39,30 @@ class WebClusterTest < GuildhallTest
     @admin.define_singleton_method(:list) { [:topic] }
     @cluster.instance_variable_get(:@answers).transform_values! { |answer, at| [answer, at - Guildhall::Web::FRESH_SECONDS - 1] }
     assert_equal [:topic], @cluster.topics
+  end
+
+  def test_after_something_was_done_they_are_asked_anew
+    answers = [[:before], [:after]]
+    @admin.define_singleton_method(:list) { answers.shift }
+    2.times { assert_equal [:before], @cluster.topics }
+    @cluster.forget
+    assert_equal [:after], @cluster.topics
+  end
+
+  # As a server does, which has no place for closing it. The embedded broker does not know the request.
+  def test_a_request_that_nobody_answers_does_not_keep_a_process_from_ending
+    Guildhall::Kafka::Testing::EmbeddedBroker.start do |broker|
+      broker.create_topic("t")
+      assert_ruby(<<~RUBY)
+        require "guildhall/web"
+        application = Guildhall::Kafka::Application.new
+        application.config.kafka = {"bootstrap.servers": #{broker.bootstrap_servers.dump}}
+        application.config.logger = nil
+        web = Guildhall::Web.new(application:, authorize: ->(*) { true })
+        status, = web.call({"PATH_INFO" => "/topics", "REQUEST_METHOD" => "GET", "SCRIPT_NAME" => "", "QUERY_STRING" => ""})
+        abort(status.to_s) unless status == 503
+      RUBY
+    end
   end
 
   def test_clients_of_an_application_that_is_replaced_are_closed

@@ -3,7 +3,7 @@
 require "fileutils"
 require "open3"
 require "rbconfig"
-require_relative "../../../tool/environment"
+require_relative "../../support/gem_installation"
 
 # A Rails application that `rails new` has generated, with a Gemfile of its own: the Rails that is asked for, and both gems: those of this
 # checkout, or built ones that are installed in a GEM_HOME (see tool/built_gems.rb). Its commands are processes of their own, run as a developer would.
@@ -31,21 +31,7 @@ class GeneratedApplication
   end
 
   # What is installed already is not asked for again. What is missing goes where the checkout's gems are, beside built gems, too.
-  def bundle
-    File.write(@gemfile, gemfile(ours))
-    install("--local") do
-      if @built
-        built = @built
-        @built = nil
-        File.write(@gemfile, gemfile([]))
-        install
-        @built = built
-        File.write(@gemfile, gemfile(ours))
-        FileUtils.rm_f("#{@gemfile}.lock")
-      end
-      install(*("--local" if @built))
-    end
-  end
+  def bundle = GemInstallation.alone { install_what_is_missing }
 
   def create
     run(RbConfig.ruby, "-W0", "-e", "load Gem.bin_path('railties', 'rails')", "new", "shop", "--quiet", *LEFT_OUT.map { |part| "--skip-#{part}" },
@@ -91,10 +77,26 @@ class GeneratedApplication
 
   private
 
+  def install_what_is_missing
+    File.write(@gemfile, gemfile(ours))
+    install("--local") do
+      if @built
+        built = @built
+        @built = nil
+        File.write(@gemfile, gemfile([]))
+        install
+        @built = built
+        File.write(@gemfile, gemfile(ours))
+        FileUtils.rm_f("#{@gemfile}.lock")
+      end
+      install(*("--local" if @built))
+    end
+  end
+
   def install(*, &) = run(File.join(RbConfig::CONFIG["bindir"], "bundle"), "install", "--quiet", *, chdir: @folder, bundled: false, &)
 
   def ours
-    %w[guildhall guildhall-kafka].map { |name| @built ? "gem #{name.dump}" : "gem #{name.dump}, path: #{Environment::ROOT.dump}" }
+    %w[guildhall guildhall-kafka guildhall-web].map { |name| @built ? "gem #{name.dump}" : "gem #{name.dump}, path: #{Environment::ROOT.dump}" }
   end
 
   def gemfile(ours)

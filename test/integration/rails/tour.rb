@@ -92,8 +92,11 @@ class Tour
     puts $LOADED_FEATURES.grep(%r{/guildhall/}).map { |path| "loaded #{path}" }
   RUBY
 
-  # A pool that was used before the fork, as an initializer may do.
+  # A pool, and a dashboard, that were used before the fork, as an initializer may do.
   WARM = <<~'RUBY'
+    require "guildhall/web"
+    DASHBOARD = Guildhall::Web.new(authorize: ->(request, *) { request.get_header("HTTP_X_USER") })
+    Rails.application.config.after_initialize { DASHBOARD.call(Rack::MockRequest.env_for("/topics", "HTTP_X_USER" => "warm")) if ENV["PUMA"] }
     Rails.application.config.after_initialize { Guildhall.pool.map(%w[warm], Shout, parallel: true) if ENV["PUMA"] }
   RUBY
   SHOUT = <<~'RUBY'
@@ -145,6 +148,7 @@ class Tour
       "rails new" => -> { @application.create },
       "guildhall:install" => -> { install },
       "all generators, and back" => -> { generators },
+      "consumers from schemas" => -> { schemas },
       "a consumer, models, a job" => -> { write },
       "db:migrate" => -> { @application.rails("db:migrate") },
       "the generated test" => -> { generated_test },
@@ -154,6 +158,7 @@ class Tour
       "jobs" => -> { jobs },
       "code is reloaded" => -> { reload },
       "an error is reported" => -> { report },
+      "the outbox" => -> { outbox },
       "metrics scraped" => -> { metrics },
       "a probe while draining" => -> { drain },
       "stop" => -> { stop },
@@ -184,7 +189,7 @@ class Tour
     return @broker.create_topic(name, partitions: 2) if @broker
 
     admin = Rdkafka::Config.new("bootstrap.servers": @servers).admin
-    admin.create_topic(name, 2, 1).wait(max_wait_timeout_ms: 15_000)
+    admin.create_topic(name, 2, 1).wait(max_wait_timeout_ms: 60_000)
   ensure
     admin&.close
   end
@@ -201,7 +206,7 @@ class Tour
   # One that is taken back with the same options leaves nothing; with others, its route, and says so. In one process, as each start takes seconds.
   def generators
     names = Dir[File.join(Environment::ROOT, "lib/generators/guildhall/*/")].map { |folder| "guildhall:#{File.basename(folder)}" }.sort
-    check(names == %w[guildhall:consumer guildhall:install], "generators that are not run here: #{names}")
+    check(names == %w[guildhall:consumer guildhall:install guildhall:outbox], "generators that are not run here: #{names}")
     check(File.executable?(File.join(@application.root, "bin/guildhall-probe")), "no probe")
     settings = File.read(File.join(@application.root, "config/guildhall.rb"))
     check(settings.include?("\n  config.producer = {\"message.timeout.ms\": 10_000}\n"), "producing has no limit")
@@ -212,10 +217,24 @@ class Tour
     check(loaded.any? && loaded.all? { |path| path.start_with?(@built ? @built.home : Environment::ROOT) }, "loaded from #{loaded}")
   end
 
+  # One schema is there, the other is made. The test delivers what they ask for.
+  def schemas
+    @application.write("app/schemas/order.json", '{"type": "object", "required": ["id", "lines"], "properties": {"id": {"type": "integer"}, ' \
+                                                 '"lines": {"type": "array"}}}')
+    kinds = {"Orders" => "app/schemas/order.json", "Events" => "app/schemas/event.avsc"}
+    kinds.each { |name, schema| @application.rails("generate", "guildhall:consumer", name, "--schema", schema) }
+    out = @application.run(RbConfig.ruby, "-W0", "bin/rails", "test", env: @environment)
+    check(out.match?(/2 runs, \d+ assertions, 0 failures, 0 errors/), "tests of consumers from schemas: #{out}")
+    kinds.each { |name, schema| @application.rails("destroy", "guildhall:consumer", name, "--schema", schema) }
+  end
+
   def write
     @application.rails("generate", "model", "Order", "number:integer", "topic:string", "--no-fixture", "--no-test-framework")
     @application.rails("generate", "model", "Shipment", "customer:string", "number:integer", "by:string", "executions:integer", "--no-test-framework")
     @application.rails("generate", "guildhall:consumer", "Orders", "--topic", @orders, "--codec", "json")
+    @application.rails("generate", "guildhall:outbox")
+    settings = File.read(File.join(@application.root, "config/guildhall.rb"))
+    check(settings.match?(/^Guildhall::Kafka.configure do \|config\|\n  # .*\n  config.outbox = true\n/), "the outbox is not switched on")
     @application.write("app/consumers/orders_consumer.rb", CONSUMER)
     @application.write("app/models/current.rb", CURRENT)
     @application.write("config/initializers/errors.rb", TRACKER)
@@ -239,7 +258,12 @@ class Tour
 
   def serve
     @pid = @application.spawn(RbConfig.ruby, "bin/guildhall", "server", log: log, env: @environment)
-    eventually("assigned") { File.read(log).scan(%r{(?:#{@orders}|#{@jobs})/\d}).uniq.size == 4 }
+    eventually("assigned") { [@orders, @jobs].all? { |name| assigned(name).size == 2 } }
+  end
+
+  # "orders/0-1" and "orders/0" in the log.
+  def assigned(name)
+    File.read(log).scan(%r{#{name}/(\d+)(?:-(\d+))?}).flat_map { |first, last| [*first.to_i..(last || first).to_i] }.uniq
   end
 
   def consumed
@@ -278,11 +302,27 @@ class Tour
     check(File.exist?(File.join(@application.root, "tmp/notified")), "no notification")
   end
 
+  # As a model does it: what is rolled back is not sent.
+  def outbox
+    runner(<<~'RUBY')
+      class Order
+        include Guildhall::Outbox
+        after_create { produce_in_transaction(topic: ENV["ORDERS"], payload: {number: number + 1}.to_json, partition: 0) if number >= 500 }
+      end
+      Order.create!(number: 500, topic: "here")
+      Order.transaction { Order.create!(number: 600, topic: "here"); raise ActiveRecord::Rollback }
+    RUBY
+    eventually("sent and consumed") { query("SELECT number FROM orders WHERE number >= 500 ORDER BY number") == [[500], [501]] }
+    out = @application.run(RbConfig.ruby, "-W0", "bin/guildhall", "outbox", "status", env: @environment)
+    check(out == "0 messages wait to be sent\n0 messages were refused\n", out)
+    eventually("its metrics") { get("/metrics").last.match?(/^guildhall_outbox_sent_total{topic="#{@orders}"} 1\.0$/) }
+  end
+
   def metrics
     eventually("lag") { get("/metrics").last.match?(/^guildhall_lag_messages{[^}]*topic="#{@orders}"[^}]*} 0\.0$/) }
-    eventually("22 messages consumed") do
+    eventually("23 messages consumed") do
       counted = get("/metrics").last.scan(/^guildhall_consumed_messages_total{[^}]*topic="#{@orders}"[^}]*} (\S+)$/)
-      counted.sum { |(value)| Float(value) } == 22
+      counted.sum { |(value)| Float(value) } == 23
     end
     check(probe("ready") && probe("live"), "not ready")
   end
@@ -291,7 +331,7 @@ class Tour
   def drain
     runner("SlowJob.perform_later")
     eventually("the job has begun") { File.exist?(File.join(@application.root, "tmp/slow")) }
-    eventually("not live: a job does not end") { get("/live").last.match?(%r{\A#{@jobs}/\d: at work for \d+ s without progress$}) }
+    eventually("not live: a job does not end") { get("/live").last.match?(%r{\A#{@jobs}/\d: at work for [\dms]+(\.\d)?( s)? without progress$}) }
     Process.kill(:TERM, @pid)
     eventually("not ready while draining") { !probe("ready") && get("/ready").last == "draining\n" }
     check(probe("live"), "not live while draining")
@@ -329,11 +369,24 @@ class Tour
     @application.write("app/models/shout.rb", SHOUT)
     @application.write("app/controllers/shouts_controller.rb", SHOUTS)
     @application.write("config/cluster.rb", PUMA)
-    @application.edit("config/routes.rb") { |text| text.sub(/^end/, "  get \"shouts\", to: \"shouts#index\"\nend") }
+    @application.edit("config/routes.rb") { |text| text.sub(/^end/, "  get \"shouts\", to: \"shouts#index\"\n  mount DASHBOARD => \"/guildhall\"\nend") }
     @port = free_port
     @pid = @application.spawn(RbConfig.ruby, "-W0", "-e", "load Gem.bin_path('puma', 'puma')", "--", "-C", "config/cluster.rb", log: log,
       env: {**@environment, "PUMA" => @port.to_s, "RAILS_ENV" => "production", "DATABASE_URL" => "sqlite3::memory:"})
     eventually("two processes answer") { answering.size == 2 }
+    8.times { dashboard }
+  end
+
+  # Below a path of the routes. The embedded broker does not describe topics.
+  def dashboard
+    get = ->(path, user = "ada") { Net::HTTP.get_response(URI("http://127.0.0.1:#{@port}#{path}"), {"X-Forwarded-Proto" => "https", "X-User" => user}.compact) }
+    check(get.call("/guildhall", nil).code == "403", "the dashboard is open")
+    ["/guildhall/schedule", *("/guildhall/topics" unless @broker)].each do |path|
+      page = get.call(path)
+      check(page.code == "200" && page.body.include?('href="/guildhall/groups"'), "#{path}: #{page.code} #{page.body}")
+      asset = get.call(page.body[%r{"(/guildhall/assets/style[^"]+)"}, 1])
+      check(asset.code == "200" && asset["content-type"].start_with?("text/css"), "#{asset.code} #{asset.body}")
+    end
   end
 
   # Another one takes its place.

@@ -13,7 +13,7 @@ Scenario.run do
       producer.init_transactions
       producer.begin_transaction
       handles = Array.new(count) { |index| producer.produce(topic: name, payload: index.to_s, partition:) }
-      handles.each { |handle| handle.wait(max_wait_timeout_ms: 30_000) }
+      handles.each { |handle| handle.wait(max_wait_timeout_ms: 60_000) }
       producer.public_send(finish)
     end
   end

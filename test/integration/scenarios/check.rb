@@ -19,13 +19,13 @@ Scenario.run do
     client(:admin) do |admin|
       [[orders, {"retention.ms": "1000"}], [dead, {"max.message.bytes": "1000", "cleanup.policy": "compact"}],
        [payments, {}], ["#{payments}.#{group}.retry.600", {"retention.ms": "700000"}]].each do |name, settings|
-        admin.create_topic(name, 1, 1, settings).wait(max_wait_timeout_ms: 15_000)
+        admin.create_topic(name, 1, 1, settings).wait(max_wait_timeout_ms: 60_000)
       end
     end
     acl = lambda do |action, type, resource, operation|
       client(:admin) do |admin|
         admin.public_send(:"#{action}_acl", resource_type: type, resource_name: resource, resource_pattern_type: 3, principal: "User:alice", host: "*",
-          operation:, permission_type: 3).wait(max_wait_timeout_ms: 15_000)
+          operation:, permission_type: 3).wait(max_wait_timeout_ms: 60_000)
       end
     end
     all = 2 # as librdkafka counts them

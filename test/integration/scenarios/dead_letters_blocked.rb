@@ -26,11 +26,11 @@ Scenario.run do
   acl = lambda do |operation|
     client(:admin) do |admin|
       admin.create_acl(resource_type: TOPIC, resource_name: dead["denied"], resource_pattern_type: LITERAL, principal: "User:ANONYMOUS",
-        host: "*", operation:, permission_type: ALLOW).wait(max_wait_timeout_ms: 15_000)
+        host: "*", operation:, permission_type: ALLOW).wait(max_wait_timeout_ms: 60_000)
     end
   end
   create = lambda do |name, settings = {}|
-    client(:admin) { |admin| admin.create_topic(name, 1, 1, settings).wait(max_wait_timeout_ms: 15_000) }
+    client(:admin) { |admin| admin.create_topic(name, 1, 1, settings).wait(max_wait_timeout_ms: 60_000) }
   end
   create.call(dead["denied"])
   create.call(dead["small"], {"max.message.bytes" => "2000"})
@@ -94,7 +94,7 @@ Scenario.run do
   acl.call(WRITE)
   client(:admin) do |admin|
     admin.incremental_alter_configs([{resource_type: TOPIC, resource_name: dead["small"],
-                                      configs: [{name: "max.message.bytes", value: "100000", op_type: 0}]}]).wait(max_wait_timeout_ms: 15_000)
+                                      configs: [{name: "max.message.bytes", value: "100000", op_type: 0}]}]).wait(max_wait_timeout_ms: 60_000)
   end
   eventually("what is behind them is consumed") { seen.size == 3 }
   equal([MAX_RETRIES + 1], calls.values.uniq, "calls at the end")

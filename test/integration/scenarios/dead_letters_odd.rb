@@ -34,7 +34,7 @@ Scenario.run do
   routes { topic(name) { consumer(Class.new(Guildhall::Kafka::Consumer) { def consume = nil }) && dead_letter_queue(topic: dead) } }
   replay = lambda do |range|
     Guildhall::Kafka.application.dead_letters(dead) do |dead_letters|
-      Guildhall::Kafka::Broker::Replay.new(dead_letters, Guildhall::Kafka.config).run({0 => range || (dead_letters.marks([0])[0].position...dead_letters.ranges[0].end)})
+      Guildhall::Kafka::Broker::Replay.new(dead_letters).run({0 => range || (dead_letters.marks([0])[0].position...dead_letters.ranges[0].end)})
     end
   end
   hole = letters.index { |letter| letter[:topic] == gone }

@@ -35,7 +35,7 @@ Scenario.run do
     client(:producer, "transactional.id": "each-#{@id}") do |producer|
       producer.init_transactions
       producer.begin_transaction
-      payloads.map { |payload| producer.produce(topic: name, payload:, partition: 0) }.each { |handle| handle.wait(max_wait_timeout_ms: 30_000) }
+      payloads.map { |payload| producer.produce(topic: name, payload:, partition: 0) }.each { |handle| handle.wait(max_wait_timeout_ms: 60_000) }
       producer.public_send(finish)
     end
   end

@@ -39,6 +39,6 @@ Scenario.run do
   produce(name, [{payload: "last", partition: 0}])
   Outage.over
   restart(**settings) { topic(name) { consumer Outage } }
-  equal(first, Outage::HANDLED.pop(timeout: 30), "the first offset that was handled after the outage")
+  equal(first, Outage::HANDLED.pop(timeout: 60), "the first offset that was handled after the outage")
   stop
 end

@@ -26,10 +26,10 @@ Scenario.run do
   acl = lambda do |operation|
     client(:admin) do |admin|
       admin.create_acl(resource_type: TOPIC, resource_name: targets["denied"], resource_pattern_type: LITERAL, principal: "User:ANONYMOUS",
-        host: "*", operation:, permission_type: ALLOW).wait(max_wait_timeout_ms: 15_000)
+        host: "*", operation:, permission_type: ALLOW).wait(max_wait_timeout_ms: 60_000)
     end
   end
-  create = ->(name) { client(:admin) { |admin| admin.create_topic(name, 1, 1).wait(max_wait_timeout_ms: 15_000) } }
+  create = ->(name) { client(:admin) { |admin| admin.create_topic(name, 1, 1).wait(max_wait_timeout_ms: 60_000) } }
   create.call(targets["denied"])
   acl.call(DESCRIBE)
 

@@ -13,7 +13,7 @@ Scenario.run do
       producer.init_transactions
       producer.begin_transaction
       handles = Array.new(count) { |index| producer.produce(topic: name, payload: index.to_s, partition: 0) }
-      handles.each { |handle| handle.wait(max_wait_timeout_ms: 30_000) }
+      handles.each { |handle| handle.wait(max_wait_timeout_ms: 60_000) }
       producer.public_send(finish)
     end
   end
@@ -41,6 +41,6 @@ Scenario.run do
   stop
   equal([], drain(seen), "more than that")
 
-  client(:admin) { |admin| admin.delete_records(name => [{partition: 0, offset: 5}]).wait(max_wait_timeout_ms: 30_000) }
+  client(:admin) { |admin| admin.delete_records(name => [{partition: 0, offset: 5}]).wait(max_wait_timeout_ms: 60_000) }
   equal([6, 39], Guildhall::Kafka.each_message(name, from: -3).map(&:offset), "of two that are left, the last three")
 end

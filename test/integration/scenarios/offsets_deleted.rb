@@ -10,7 +10,7 @@ require_relative "../support/scenario"
 Scenario.run do
   events = Thread::Queue.new
   delete = lambda do |name, offset|
-    client(:admin) { |admin| admin.delete_records(name => [{partition: 0, offset:}]).wait(max_wait_timeout_ms: 30_000) }
+    client(:admin) { |admin| admin.delete_records(name => [{partition: 0, offset:}]).wait(max_wait_timeout_ms: 60_000) }
   end
   seen = Thread::Queue.new
   let_go = Thread::Queue.new

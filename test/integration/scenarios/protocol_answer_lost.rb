@@ -32,7 +32,8 @@ Scenario.run do
   members = -> { Guildhall::Kafka.admin("bootstrap.servers": broker.servers) { |admin| admin.groups[group].members.size } }
   eventually("the other one is there") { members.call == 2 }
   lose.call
-  eventually("half is given up", 40) { mine.call.size == 2 }
+  # Under load it may have joined anew already, and the answer to that be lost: librdkafka waits for it for 45 s.
+  eventually("half is given up", 90) { mine.call.size == 2 }
   produce_to(name, partitions, 20)
   eventually_complete("consumed by both")
 

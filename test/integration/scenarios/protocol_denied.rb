@@ -21,7 +21,7 @@ Scenario.run do
     grant = lambda do |type, resource|
       client(:admin) do |admin|
         admin.create_acl(resource_type: type, resource_name: resource, resource_pattern_type: 3, principal: "User:alice", host: "*", operation: READ,
-          permission_type: 3).wait(max_wait_timeout_ms: 15_000)
+          permission_type: 3).wait(max_wait_timeout_ms: 60_000)
       end
     end
     grant.call(OF_TOPIC, allowed)

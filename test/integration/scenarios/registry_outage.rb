@@ -78,11 +78,11 @@ Scenario.run do
   equal([0, {}], [dead_letters.size, Marking::SEEN], "dead letters and messages during the outage")
   equal([], names.flat_map { |name| committed(name) }.compact - [0], "committed during the outage, but for where it began")
 
-  name, outage = seen.pop(timeout: 30)
+  name, outage = seen.pop(timeout: 60)
   equal(["unreachable", server.url, false], [name, *outage&.values_at(:registry, :reminder)], "what is published of the registry")
   equal(true, outage[:reason].include?("401 who are you; no credentials are sent: check user: and password:, or token:"), outage[:reason])
   server["/schemas/ids/1"] = [503, "<html>"]
-  eventually("the new cause is published") { seen.pop(timeout: 30).to_s.include?("503") }
+  eventually("the new cause is published") { seen.pop(timeout: 60).to_s.include?("503") }
 
   server.add(1, avro.schema.json)
   Database::AWAY.clear
@@ -90,7 +90,7 @@ Scenario.run do
   wanted = {eager => good, lazy => good, dropping => good, staged => good - [7]}
   eventually("all are consumed") { wanted.all? { |name, numbers| Marking::SEEN[name].size >= numbers.size } }
   eventually("all are committed") { names.flat_map { |name| committed(name) } == [COUNT] * 4 }
-  eventually("it is published that the registry answers") { seen.pop(timeout: 30)&.first == "reachable" }
+  eventually("it is published that the registry answers") { seen.pop(timeout: 60)&.first == "reachable" }
   stop
   equal(wanted, names.to_h { |name| [name, Marking::SEEN[name]] }, "consumed")
   reported = drain(dead_letters).map { |dead_letter| dead_letter.values_at(:topic, :offset, :error_class) }.sort

@@ -4,7 +4,7 @@
 #
 # Proves that scheduled tasks run once per due time in several processes: while one of them is killed (-9), while they stop and start, and
 # when a process dies amid a run, which is repeated (`missed: :run_once`) or not (`missed: :skip`); that a task can be disabled and
-# enabled, listed and run from the command line; and that the topic is created where the broker lets us.
+# enabled, listed and run from the command line, there or in the process that has the schedule; and that the topic is created where the broker lets us.
 require "tempfile"
 require_relative "../support/scenario"
 
@@ -65,7 +65,7 @@ Scenario.run do
 
   cli.call("disable", "skip") # before any process has run
   policies = lambda do |name|
-    client(:admin) { |admin| admin.describe_configs([{resource_type: 2, resource_name: name}]).wait(max_wait_timeout_ms: 10_000).resources.first.configs }
+    client(:admin) { |admin| admin.describe_configs([{resource_type: 2, resource_name: name}]).wait(max_wait_timeout_ms: 60_000).resources.first.configs }
   end
   equal("compact", policies.call("#{group}.schedule").find { |config| config.name == "cleanup.policy" }.value, "the topic") unless embedded
   cli.call("enable", "skip")
@@ -99,15 +99,19 @@ Scenario.run do
   before = begun.call("skip").size
   more.call("the other still runs on", 3, ["run_once"])
   equal(before, begun.call("skip").size, "runs of the disabled task")
-  cli.call("run", "skip") # here, and now
+  cli.call("run", "skip", "--here")
   equal(before + 1, begun.call("skip").size, "runs from the command line")
-  by_hand = begun.call("skip").last
+  by_hand = [begun.call("skip").last]
+  out = cli.call("run", "skip")
+  by_hand << begun.call("skip").last
+  equal(before + 2, begun.call("skip").size, "runs in the process that has the schedule")
+  equal(true, out.include?(":#{by_hand.last.pid}") && by_hand.last.pid == begun.call("run_once").last.pid, "where it has run: #{out}")
   cli.call("enable", "skip")
   more.call("the task runs again")
   check(cli.call("list").match?(/^skip +\* \* \* \* \* \* +skip +yes +\d{4}-/), "the list")
   living.dup.each { |pid| ended.call(pid, :TERM) }
 
-  scheduled = begun.call - [by_hand]
+  scheduled = begun.call - by_hand
   twice = scheduled.group_by { |run| [run.task, run.due] }.select { |_, same| same.size > 1 }.keys
   equal([], twice.assoc("skip").to_a, "due times of `missed: :skip` that ran twice")
   equal(2, scheduled.count { |run| run.task == "run_once" && run.due == cut_off["run_once"] }, "runs of the due time that was cut off")

@@ -39,7 +39,7 @@ Scenario.run do
 
   produce(name, Array.new(5) { {payload: text.call(2, "b"), partition: 0} })
   reported = []
-  reported << errors.pop(timeout: 30).then { |error| [error[:type], error[:error].class] } until reported.last&.first == "consumer.consume"
+  reported << errors.pop(timeout: 60).then { |error| [error[:type], error[:error].class] } until reported.last&.first == "consumer.consume"
   expected = %w[prepare consumer.consume].map { |type| [type, Guildhall::SchemaRegistry::Error] }
   equal(expected, reported.uniq, "what is reported meanwhile") # they may have come in several batches, each of which is prepared
   server.add(2, {type: "string"})

@@ -71,7 +71,7 @@ Scenario.run do
     producer.init_transactions
     %i[commit_transaction abort_transaction].each_with_index do |finish, index|
       producer.begin_transaction
-      producer.produce(topic: name, payload: %({"n":#{-1 - index}}), partition: 0).wait(max_wait_timeout_ms: 30_000)
+      producer.produce(topic: name, payload: %({"n":#{-1 - index}}), partition: 0).wait(max_wait_timeout_ms: 60_000)
       producer.public_send(finish)
     end
   end

@@ -117,7 +117,7 @@ Scenario.run do
           admin.create_acl(resource_type: type ? type.last : 4, resource_name: type ? value.call(type.first) : "kafka-cluster",
             resource_pattern_type: arguments.include?("prefixed") ? 4 : 3, principal: value.call("--allow-principal"), host: "*",
             operation: {"READ" => 3, "WRITE" => 4, "CREATE" => 5, "DESCRIBE" => 8, "DESCRIBE_CONFIGS" => 10}.fetch(operation),
-            permission_type: 3).wait(max_wait_timeout_ms: 15_000)
+            permission_type: 3).wait(max_wait_timeout_ms: 60_000)
         end
       end
     end

@@ -19,7 +19,7 @@ Scenario.run do
     acl = lambda do |action, type, resource, operation|
       client(:admin) do |admin|
         admin.public_send(:"#{action}_acl", resource_type: type, resource_name: resource, resource_pattern_type: 3, principal: "User:alice", host: "*",
-          operation:, permission_type: 3).wait(max_wait_timeout_ms: 15_000)
+          operation:, permission_type: 3).wait(max_wait_timeout_ms: 60_000)
       end
     end
     of_topic = 2 # as librdkafka counts them

@@ -22,7 +22,7 @@ Scenario.run do
     grant = lambda do |type, name, operation|
       client(:admin) do |admin|
         admin.create_acl(resource_type: resources.fetch(type), resource_name: name, resource_pattern_type: 3, principal: "User:alice", host: "*",
-          operation: operations.fetch(operation), permission_type: 3).wait(max_wait_timeout_ms: 15_000)
+          operation: operations.fetch(operation), permission_type: 3).wait(max_wait_timeout_ms: 60_000)
       end
     end
     count = lambda do |name|

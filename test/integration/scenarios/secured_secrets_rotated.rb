@@ -18,7 +18,7 @@ Scenario.run do
     client(:admin) do |admin|
       %w[alice CN=alice].product([[2, "topic-"], [3, "group-"]]).each do |user, (type, prefix)| # topic, group
         admin.create_acl(resource_type: type, resource_name: prefix, resource_pattern_type: 4, principal: "User:#{user}", host: "*",
-          operation: 2, permission_type: 3).wait(max_wait_timeout_ms: 15_000) # all, allow
+          operation: 2, permission_type: 3).wait(max_wait_timeout_ms: 60_000) # all, allow
       end
     end
     mutual = lambda do |seconds|

@@ -38,7 +38,7 @@ Scenario.run do
     client(:admin) do |admin|
       {2 => "*", 3 => "*", 4 => "kafka-cluster", 5 => "*"}.each do |type, resource| # topic, group, cluster, transactional id
         admin.create_acl(resource_type: type, resource_name: resource, resource_pattern_type: 3, principal: "User:alice", host: "*",
-          operation: 2, permission_type: 3).wait(max_wait_timeout_ms: 15_000) # all, allow
+          operation: 2, permission_type: 3).wait(max_wait_timeout_ms: 60_000) # all, allow
       end
     end
 
@@ -56,15 +56,7 @@ Scenario.run do
     configure(librdkafka: settings, oauth_token: source, logger: (Logger.new($stderr) if ENV["VERBOSE"]))
     handles = accounting
     fails = Class.new(Guildhall::Kafka::Consumer) { def consume = raise("on purpose") }
-    target = names[:target]
-    pipes = Class.new(Guildhall::Kafka::Consumer) do
-      define_method(:consume) do
-        transaction do
-          messages.each { |message| produce_async(topic: target, payload: message.raw_payload) }
-          mark_as_consumed(messages.last)
-        end
-      end
-    end
+    pipes = copying(names[:target])
     routes do
       topic(names[:orders]) { consumer handles }
       topic(names[:bad]) { consumer(fails) && dead_letter_queue(topic: names[:dead], max_retries: 0) }
@@ -112,7 +104,7 @@ Scenario.run do
     account.produced(0, count)
     eventually_complete
     read = []
-    eventually("transactions") { (read = Guildhall::Kafka.application.each_message(target).map { |one| Integer(one.raw_payload) }).size >= count }
+    eventually("transactions") { (read = Guildhall::Kafka.application.each_message(names[:target]).map { |one| Integer(one.raw_payload) }).size >= count }
     equal((0...count).to_a, read, "what the transactions have sent")
     eventually("all dead letters") { Guildhall::Kafka.application.dead_letters(names[:dead]) { |dead| dead.ranges.values.sum(&:size) } == count }
     eventually("lag") { Guildhall::Kafka.application.lag.sum { |row| row.messages.to_i } <= 5 } # of its schedule, each run is a message

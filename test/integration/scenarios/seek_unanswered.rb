@@ -53,7 +53,7 @@ Scenario.run do
   proxy.open
   steps << "yesterday"
   produce(name, [{payload: "12", partition: 0}])
-  check(refused.pop(timeout: 30).to_s.include?("not \"yesterday\""), "no error")
+  check(refused.pop(timeout: 60).to_s.include?("not \"yesterday\""), "no error")
   eventually("the next message") { seen[0].last == 12 }
   stop
   equal([13, 11], committed(name, partitions: 2), "committed")

@@ -26,10 +26,10 @@ Scenario.run do
   [[0, 300], [0, 100], [2, 200], [2, 250]].each_with_index do |(gone_for, count), incarnation|
     if incarnation.positive?
       client(:admin) do |admin|
-        admin.delete_topic(name).wait(max_wait_timeout_ms: 15_000)
+        admin.delete_topic(name).wait(max_wait_timeout_ms: 60_000)
         sleep(gone_for)
         eventually("recreated") do
-          admin.create_topic(name, partitions, 1).wait(max_wait_timeout_ms: 15_000)
+          admin.create_topic(name, partitions, 1).wait(max_wait_timeout_ms: 60_000)
         rescue Rdkafka::RdkafkaError
           false # the deletion is still under way
         end

@@ -36,7 +36,7 @@ Scenario.run do
   data = ->(path) { JSON.parse(page.call(path).body) }
   html = lambda do |path|
     response = page.call(path, data: false)
-    equal(200, response.status, "#{path}: #{response.body[/<h2>No page.*/m]}")
+    equal(200, response.status, "#{path}: #{response.body[/<h2>This page.*/m]}")
     response.body
   end
 
@@ -68,7 +68,7 @@ Scenario.run do
 
   letters = data.call("/dead-letters/#{dead}")
   equal([4, 4, [["KeyError", 4]]], [letters["open"], letters["total"], letters["causes"].map { |cause| cause.values_at("error", "letters") }], "dead letters")
-  Guildhall::Kafka.application.dead_letters(dead) { |one| one.discard(0, 0...1) { true } }
+  Guildhall::Kafka.application.dead_letters(dead) { |one| Guildhall::Kafka::Broker::Discard.new(one).run({0 => 0...1}) }
   equal([3, 4], data.call("/dead-letters/#{dead}").values_at("open", "total"), "one was discarded")
   equal([true], data.call("/status")["checks"].map { |check| check["ok"] }.uniq, "checks")
   check(html.call("/dead-letters").include?(dead) && html.call("/schedule").include?("No tasks") && html.call("/status").include?("broker"), "the others")

@@ -39,7 +39,7 @@ module KarafkaApplication
     return @embedded.create_topic(name, partitions:).then { name } if @embedded
 
     admin = Rdkafka::Config.new("bootstrap.servers": servers).admin
-    admin.create_topic(name, partitions, 1).wait(max_wait_timeout_ms: 15_000)
+    admin.create_topic(name, partitions, 1).wait(max_wait_timeout_ms: 60_000)
     # The broker answers before it tells everybody; a consumer that it does not tell asks again after minutes.
     eventually("no topic #{name}") { admin.metadata.topics.any? { |one| one[:topic_name] == name && one[:partition_count] == partitions } }
     admin.close

@@ -112,7 +112,7 @@ class Scenario
     if @embedded
       @embedded.create_topic(name, partitions:)
     else
-      client(:admin) { |admin| admin.create_topic(name, partitions, 1).wait(max_wait_timeout_ms: 15_000) }
+      client(:admin) { |admin| admin.create_topic(name, partitions, 1).wait(max_wait_timeout_ms: LIMIT * 1_000) }
     end
     name
   end
@@ -146,6 +146,18 @@ class Scenario
   # @return [Class] a consumer that keeps the account
   def accounting(pause: 0)
     Member.consumer(account, pause)
+  end
+
+  # @return [Class] of a consumer that sends what comes on to another topic, each batch in a transaction
+  def copying(target)
+    Class.new(Guildhall::Kafka::Consumer) do
+      define_method(:consume) do
+        transaction do
+          messages.each { |message| produce_async(topic: target, payload: message.raw_payload) }
+          mark_as_consumed(messages.last)
+        end
+      end
+    end
   end
 
   # What the command says in a process of its own, which is forked from one that has loaded the framework.
@@ -281,7 +293,7 @@ class Scenario
   def eventually(what, seconds = LIMIT)
     left = seconds
     until yield
-      raise Failed, "not within #{seconds} s: #{what}; #{state}" if left.negative?
+      raise Failed, "not within #{seconds} s: #{what.respond_to?(:call) ? what.call : what}; #{state}" if left.negative?
 
       before = now
       sleep(0.01)

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "stringio"
+require "guildhall/columns"
 require_relative "documents"
 require_relative "row"
 
@@ -18,6 +19,12 @@ module Cost
     def self.map?(value) = Guildhall::Document::Map === value
     def self.container?(value) = Guildhall::Document === value
     def self.inner(document) = (map?(document) ? document.values : document.elements).select { |value| container?(value) }
+
+    # Of every key or element.
+    def self.columns(document)
+      paths = map?(document) ? document.keys.map { |key| [key] } : Array.new(document.size) { |index| [index] }
+      Guildhall::Columns.new(*paths) if paths.any?
+    end
 
     TEXTS = {
       "decode" => ->(text) { STRICT.decode(text) },
@@ -54,6 +61,8 @@ module Cost
       "fetch each of each" => lambda { |document|
         inner(document).each { |value| map?(value) ? value.keys.each { |key| value[key] } : value.size.times { |index| value[index] } }
       },
+      "columns" => ->(document) { columns(document)&.row(document) },
+      "columns of bytes" => ->(document) { columns(document)&.decode(STRICT.lazy, document.source) },
       "look for what is not there" => ->(document) { LOOKS.times { |index| map?(document) ? document["no#{index}"] : document[-index - 1] } },
       "each" => ->(document) { document.each { |*pair| pair } },
       "==" => ->(document) { document == STRICT.document(document.source) },

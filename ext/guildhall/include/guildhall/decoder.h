@@ -40,7 +40,7 @@ typedef struct guildhall_decoder {
     VALUE (*wrap)(const void *context, guildhall_result *result, VALUE owner, const uint8_t *bytes, size_t length);
     /* With the GVL. The exception (not raised) for a result that is GUILDHALL_INVALID. */
     VALUE (*error)(const void *context, const guildhall_result *result, const uint8_t *bytes, size_t length);
-    /* Drops a decoded result that will not be wrapped. With or without the GVL. */
+    /* Drops a decoded result that will not be wrapped. With or without the GVL. The context is NULL where the codec may be gone. */
     void (*free)(const void *context, guildhall_result *result);
     /* With the GVL. All at once, where no other thread could use the GVL meanwhile: what the codec's `call` returns for the
      * frozen String, or raises. NULL: decode, then wrap or error, do as well. */

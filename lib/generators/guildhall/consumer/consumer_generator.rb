@@ -1,14 +1,27 @@
 # frozen_string_literal: true
 
+require "json"
 require "rails/generators"
 
 module Guildhall
   module Generators
-    # `bin/rails generate guildhall:consumer Orders --topic orders --codec json`: a consumer, its route and its test.
+    # `bin/rails generate guildhall:consumer Orders --topic orders --codec json`: a consumer, its route and its test. With
+    # `--schema app/schemas/order.avsc` (Avro) or `order.json` (JSON Schema) payloads are read, and checked, as the schema says; where the
+    # file is missing, it is made.
     class ConsumerGenerator < ::Rails::Generators::NamedBase
       # What the route has as deserializer.
       CODECS = {
         "json" => "Guildhall::JSON.lazy", "msgpack" => "Guildhall::MessagePack.lazy", "yaml" => "Guildhall::YAML", "none" => nil
+      }.freeze
+      # What a schema begins as, by the ending of its file.
+      SCHEMAS = {
+        ".avsc" => {"type" => "record", "name" => "Record", "fields" => [{"name" => "id", "type" => "long"}]},
+        ".json" => {"type" => "object", "required" => ["id"], "properties" => {"id" => {"type" => "integer"}}}
+      }.freeze
+      # Values that a test may deliver, by types of either.
+      EXAMPLES = {
+        "string" => "a", "bytes" => "a", "long" => 7, "int" => 7, "integer" => 7, "number" => 7.5, "double" => 7.5, "float" => 7.5,
+        "boolean" => true, "array" => [], "map" => {}, "object" => {}, "null" => nil
       }.freeze
       SETTINGS = "config/guildhall.rb"
       ROUTES = /^Guildhall::Kafka\.routes do.*\n/
@@ -18,6 +31,17 @@ module Guildhall
       check_class_collision suffix: "Consumer"
       class_option :topic, type: :string, desc: "The topic (default: the name, as a file's)"
       class_option :codec, type: :string, default: "json", enum: CODECS.keys, desc: "How payloads are decoded"
+      class_option :schema, type: :string, desc: "A schema instead: app/schemas/NAME.avsc (Avro) or NAME.json (JSON Schema)"
+
+      # Before the consumer, whose test delivers what the schema asks for. One that is there stays as it is, `destroy` leaves it, too.
+      def create_schema
+        return if schema.nil? || behavior == :revoke || File.exist?(schema_file)
+        raise Thor::Error, "--schema takes a file that ends in .avsc or .json, not #{schema}" unless SCHEMAS.key?(File.extname(schema))
+
+        started = SCHEMAS.fetch(File.extname(schema))
+        started = {**started, "name" => class_name.demodulize.singularize} if avro?
+        create_file schema, "#{::JSON.pretty_generate(started)}\n"
+      end
 
       def create_consumer
         template "consumer.rb.tt", File.join("app/consumers", class_path, "#{file_name}_consumer.rb")
@@ -51,11 +75,38 @@ module Guildhall
       def file_name = super.delete_suffix("_consumer")
       def topic = options[:topic] || file_name
       def consumer = "#{class_name.delete_suffix("Consumer")}Consumer"
-      def payload = CODECS[options[:codec]] ? '{"id" => 7}' : '"7"'
+      def schema = options[:schema]
+      def schema_file = File.join(destination_root, schema)
+      def avro? = File.extname(schema) == ".avsc"
+
+      # What the test delivers.
+      def payload = schema ? example.inspect : (CODECS[options[:codec]] ? '{"id" => 7}' : '"7"')
+
+      # @return [Hash{String=>Object}] of the fields that the schema asks for; those of other types are for the developer to fill in
+      def example
+        read = ::JSON.parse(File.read(schema_file))
+        return read["fields"].reject { |field| field.key?("default") }.to_h { |field| [field["name"], example_of(field["type"])] } if avro?
+
+        read["required"].to_a.to_h { |name| [name, example_of(read.dig("properties", name) || {})] }
+      end
+
+      def example_of(type)
+        case type
+        when Array then type.include?("null") ? nil : example_of(type.first)
+        when Hash then type["enum"]&.first || type["symbols"]&.first || example_of(type["type"])
+        else EXAMPLES[type]
+        end
+      end
+
+      def deserializer
+        return CODECS[options[:codec]] unless schema
+
+        text = "Rails.root.join(#{schema.inspect}).read"
+        avro? ? "Guildhall::Avro.new(#{text}).lazy" : "Guildhall::JSON.lazy >> Guildhall::Schema.new(#{text}).validator"
+      end
 
       def route
-        codec = CODECS[options[:codec]]
-        settings = ["consumer #{consumer}", *("deserializer #{codec}" if codec), "initial_offset :earliest",
+        settings = ["consumer #{consumer}", *("deserializer #{deserializer}" if deserializer), "initial_offset :earliest",
                     "# Without it, a message that fails is retried for ever.",
                     "# dead_letter_queue topic: #{"#{topic}.dead".inspect}, max_retries: 3"]
         lines = ["topic #{topic.inspect} do", *settings.map { |line| "  #{line}" }, "end"]

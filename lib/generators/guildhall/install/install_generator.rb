@@ -5,6 +5,7 @@ require "guildhall/cli/probe"
 
 module Guildhall
   # What Rails finds by the names of commands: `bin/rails generate guildhall:NAME`.
+  # @api private
   module Generators
     # `bin/rails generate guildhall:install`: what an application needs to consume Kafka.
     class InstallGenerator < ::Rails::Generators::Base

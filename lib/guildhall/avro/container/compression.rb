@@ -11,6 +11,7 @@ module Guildhall
     module Container
       # How blocks are compressed: by name, as in the file. Each has `compress(bytes)` and
       # `decompress(bytes, limit)`, which makes no more than about `limit` bytes of what a hostile block says it holds.
+      # @api private
       module Compression
         NAMES = %w[null deflate snappy zstandard].freeze
 

@@ -8,6 +8,7 @@ module Guildhall
         include Enumerable
 
         # A block, decompressed: frozen and shareable, so that workers can decode it.
+        # @api private
         Block = Data.define(:count, :bytes, :codec) do
           # @return [Array] frozen
           # @raise [DecodeError]

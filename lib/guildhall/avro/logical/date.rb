@@ -4,6 +4,7 @@ module Guildhall
   class Avro
     class Logical
       # Days since 1970-01-01 ↔ ::Date.
+      # @api private
       module Date
         EPOCH = Ractor.make_shareable(::Date.new(1970, 1, 1))
 

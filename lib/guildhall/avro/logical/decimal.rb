@@ -6,6 +6,7 @@ module Guildhall
   class Avro
     class Logical
       # Big-endian two's complement of the unscaled value ↔ BigDecimal.
+      # @api private
       class Decimal
         # Numbers may be padded; but megabytes of digits would take minutes to become a BigDecimal.
         PADDED = 1_024 # bytes

@@ -6,6 +6,7 @@ module Guildhall
   class Avro
     class Logical
       # Three little-endian numbers ↔ {Avro::Duration}.
+      # @api private
       module Duration
         # @return [String] for messages
         def self.expected = "duration of three numbers within 32 bits"

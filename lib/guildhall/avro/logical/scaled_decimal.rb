@@ -7,6 +7,7 @@ module Guildhall
     class Logical
       # The logical type big-decimal, whose values say their scale themselves: the unscaled value (its length in bytes, then
       # the bytes), then the scale ↔ BigDecimal.
+      # @api private
       module ScaledDecimal
         LONGEST = 1_024 # bytes: megabytes of digits would take minutes to become a BigDecimal
         SCALES = (-1_000_000..1_000_000)

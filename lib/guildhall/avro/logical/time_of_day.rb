@@ -6,6 +6,7 @@ module Guildhall
   class Avro
     class Logical
       # Units since midnight ↔ {Avro::TimeOfDay}.
+      # @api private
       class TimeOfDay
         DAY = 86_400
 

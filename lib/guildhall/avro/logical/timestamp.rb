@@ -4,6 +4,7 @@ module Guildhall
   class Avro
     class Logical
       # Instants, or what a clock shows, as a number of units since 1970. Times are converted in C; this takes what else is given.
+      # @api private
       class Timestamp
         DAY = 86_400
         private_constant :DAY

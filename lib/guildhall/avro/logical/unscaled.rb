@@ -4,6 +4,7 @@ module Guildhall
   class Avro
     class Logical
       # Big-endian two's complement ↔ Integer.
+      # @api private
       module Unscaled
         # @param bytes [String] one at least
         def self.read(bytes)

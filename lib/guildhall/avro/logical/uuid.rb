@@ -4,6 +4,7 @@ module Guildhall
   class Avro
     class Logical
       # UUIDs are Strings with dashes, whether they travel as text or as sixteen bytes.
+      # @api private
       module UUID
         EXPECTED = "uuid"
         FORM = /\A\h{8}-\h{4}-\h{4}-\h{4}-\h{12}\z/u

@@ -5,6 +5,7 @@ module Guildhall
     class Schema
       # The Parsing Canonical Form of the specification, and the fingerprint of it. By JSON.generate: Active Support's `to_json`
       # escapes more, and works in the main Ractor only.
+      # @api private
       module CanonicalForm
         EMPTY = 0xc15d213aa4d7a795
         TABLE = Array.new(256) do |byte|

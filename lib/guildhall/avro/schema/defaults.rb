@@ -4,6 +4,7 @@ module Guildhall
   class Avro
     class Schema
       # Defaults of fields: whether their JSON data are values of the fields' types.
+      # @api private
       module Defaults
         KINDS = {
           null: NilClass, int: Integer, long: Integer, float: Numeric, double: Numeric, bytes: String, string: String,

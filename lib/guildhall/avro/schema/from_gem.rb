@@ -4,6 +4,7 @@ module Guildhall
   class Avro
     class Schema
       # Schema objects of the gem avro → JSON data. Its own `to_avro` leaves out the aliases of fields.
+      # @api private
       class FromGem
         def initialize
           @seen = {}

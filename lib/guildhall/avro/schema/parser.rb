@@ -7,6 +7,7 @@ module Guildhall
   class Avro
     class Schema
       # JSON data → {Type}s, names resolved.
+      # @api private
       class Parser
         # The letters of all languages, as Java's library has it by default; other libraries write A to Z only.
         NAME = /\A[\p{L}_][\p{L}\p{Nd}_]*\z/u

@@ -7,6 +7,8 @@ module Guildhall
       # slice, or a filter).
       # @api private
       class Query
+        attr_reader :segments
+
         # @param from_root [Boolean] begins with $, not with @
         def initialize(segments, from_root:)
           @segments = segments

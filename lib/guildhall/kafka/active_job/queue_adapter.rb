@@ -9,6 +9,7 @@ module Guildhall
   module Kafka
     module ActiveJob
       # Active Job's contract of an adapter: produces jobs with the application's producer. Any thread.
+      # @api private
       class QueueAdapter < ::ActiveJob::QueueAdapters::AbstractAdapter
         PRIORITY = "a job's priority is ignored: a topic is consumed in order; give urgent jobs a queue of their own"
         private_constant :PRIORITY
@@ -54,6 +55,16 @@ module Guildhall
           application.state == :stopping || application.quiet? || !consumer.nil? && (consumer.stopping? || consumer.revoked?)
         end
 
+        # @!visibility private
+        def message_of(job)
+          if job.priority && !@warned # once: two threads that are the first may both say it
+            @warned = true
+            ::ActiveJob::Base.logger&.warn("guildhall: #{job.class}: #{PRIORITY}")
+          end
+          headers = at_hand?(job) ? Consumer.current.job_headers : ActiveJob.current_attributes_header.headers
+          {topic: job.queue_name, payload: ::JSON.generate(job.serialize), key: key(job), headers:}
+        end
+
         private
 
         def produce(job, message = message_of(job))
@@ -86,15 +97,6 @@ module Guildhall
           return error unless Kafka::Broker::Errors.unusable?(error.code) || Kafka::Broker::Errors.outage?(error.code)
 
           TimeoutError.new("the job could not be sent to topic #{topic}, and is repeated until that works: #{error.reason}")
-        end
-
-        def message_of(job)
-          if job.priority && !@warned # once: two threads that are the first may both say it
-            @warned = true
-            ::ActiveJob::Base.logger&.warn("guildhall: #{job.class}: #{PRIORITY}")
-          end
-          headers = at_hand?(job) ? Consumer.current.job_headers : ActiveJob.current_attributes_header.headers
-          {topic: job.queue_name, payload: ::JSON.generate(job.serialize), key: key(job), headers:}
         end
 
         # Whether it is the job that this thread performs, which is enqueued again.

@@ -62,9 +62,11 @@ module Guildhall
         end
 
         def check(settings, routes, needed, note)
-          return unless Connection.new(settings, note).run && needed.any?
+          Connections.open(settings) do |connections|
+            next unless Connection.new(connections, note).run && needed.any?
 
-          Connections.open(settings) { |it| Routes.new(it, routes, needed, @routes, @application.config, @clients, note).run }
+            Routes.new(connections, routes, needed, @routes, @application.config, @clients, note).run
+          end
         end
 
         def registries(note)

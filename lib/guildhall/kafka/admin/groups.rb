@@ -123,7 +123,7 @@ module Guildhall
         # @raise [UnknownGroupError, UnknownTopicError]
         def delete_offsets(name, topic, partitions: nil)
           self[name]
-          numbers = @admin.offsets.of(name, topics: [topic], partitions:).select(&:committed).map(&:partition)
+          numbers = @admin.offsets.of(name, topics: [topic], partitions:, settled: true).select(&:committed).map(&:partition)
           return if numbers.empty?
 
           list = topic_list(topic => numbers.map { |number| [number] })

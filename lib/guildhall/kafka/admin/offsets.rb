@@ -37,12 +37,14 @@ module Guildhall
 
         # @param topics [Array<String>, nil] nil: all in which the group has committed something
         # @param partitions [Array<Integer>, nil] nil: all
+        # @param settled [Boolean] whether to wait for the end of an open transaction, for half a minute at most, as who is about to change
+        #   offsets has to; false: where one stays open, the answer is what was committed before it
         # @return [Broker::Answer] of {Broker::GroupOffsets::Row}s by topic and partition; `problems` says what could not be asked, and why
         # @raise [UnknownTopicError] where one that is named does not exist
-        def of(group, topics: nil, partitions: nil)
+        def of(group, topics: nil, partitions: nil, settled: false)
           session = @connections.session(group)
           topics&.each { |name| session.topic(name) }
-          answer = Broker::GroupOffsets.new({"group.id": group}, topics&.map { |name| Named.new(name) }).answer_from(session)
+          answer = Broker::GroupOffsets.new({"group.id": group}, topics&.map { |name| Named.new(name) }, settled:).answer_from(session)
           return answer unless partitions
 
           Broker::Answer.new(answer.select { |row| partitions.include?(row.partition) }, answer.problems)
@@ -84,13 +86,13 @@ module Guildhall
         def copy_plan(from, to)
           raise Guildhall::ArgumentError, "#{from} is to be copied to itself" if from == to
 
-          sources = complete(of(from)).select(&:committed)
+          sources = complete(from).select(&:committed)
           if sources.empty?
             @admin.groups[from]
             raise Guildhall::ArgumentError, "group #{from} has committed nothing: there is nothing to copy"
           end
 
-          rows = complete(of(to, topics: sources.map(&:topic).uniq)).to_h { |row| [row.place, row] }
+          rows = complete(to, sources.map(&:topic).uniq).to_h { |row| [row.place, row] }
           plan_of(to, sources.map do |source|
             step(rows.fetch(source.place), source.committed, done: source.done, metadata: source.metadata)
           end)
@@ -117,13 +119,13 @@ module Guildhall
         private
 
         def planned(group, topics, partitions, create)
-          all = complete(of(group))
+          all = complete(group)
           if all.empty?
             known = create || @admin.groups.list([group]).any?(&:exist?)
             raise @admin.groups.unknown(group) unless known
             raise Guildhall::ArgumentError, "group #{group} has committed nothing yet: say which topics are meant" unless topics
           end
-          rows = topics ? complete(of(group, topics:)) : all
+          rows = topics ? complete(group, topics) : all
           missing = [*partitions] - rows.map(&:partition)
           raise Guildhall::ArgumentError, "#{rows.map(&:topic).uniq.join(", ")}: there is no partition #{missing.first}" if missing.any?
 
@@ -131,7 +133,10 @@ module Guildhall
         end
 
         # The errors name topic and partition.
-        def complete(answer) = answer.problems.empty? ? answer : raise(answer.problems.first.error)
+        def complete(group, topics = nil)
+          answer = of(group, topics:, settled: true)
+          answer.problems.empty? ? answer : raise(answer.problems.first.error)
+        end
 
         def targets(group, rows, to)
           case to
@@ -184,7 +189,7 @@ module Guildhall
         end
 
         def committed(group, steps)
-          @connections.session(group).committed(steps.map(&:place)).transform_values do |found|
+          @connections.session(group).committed(steps.map(&:place), settled: true).transform_values do |found|
             raise found if found.is_a?(KafkaError)
 
             found.first

@@ -8,6 +8,7 @@ module Guildhall
   module Kafka
     class Application
       # Which clients of librdkafka an application has, and with which settings.
+      # @api private
       class Clients
         # What a connection's security depends on.
         SECURITY = /\A(?:security\.protocol|(?:enable\.)?ssl[._].*)\z/

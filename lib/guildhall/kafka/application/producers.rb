@@ -10,6 +10,7 @@ module Guildhall
   module Kafka
     class Application
       # The producers of an application, whether it consumes or not. Any thread.
+      # @api private
       class Producers
         # Ruby's severity of a level of librdkafka's log.
         SEVERITIES = [*[Logger::FATAL] * 3, Logger::ERROR, Logger::WARN, Logger::INFO, Logger::INFO, Logger::DEBUG].freeze
@@ -33,6 +34,12 @@ module Guildhall
         def transactional(id)
           settings = Producing::Settings.of(config, "transactional.id": id)
           with_delay_topics(Producing::TransactionalProducer.new(settings, steps, listener: method(:hear)))
+        end
+
+        # For an outbox's relay, which parks what brokers refuse. Its messages have passed the steps.
+        def patient
+          refused = ->((kind, code, *)) { kind == :error && Broker::Errors.symbol(code) == :gapless_guarantee }
+          Producer.new(Producing::Settings.patient(config), listener: ->(event) { hear(event) unless refused.call(event) })
         end
 
         # What becomes of each message before it is sent.

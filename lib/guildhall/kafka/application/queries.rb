@@ -12,6 +12,7 @@ module Guildhall
   module Kafka
     class Application
       # What an application asks the brokers, whether it runs or not. Any thread of the main Ractor.
+      # @api private
       class Queries
         RULES = OptionRules.new(
           topic: Settings::Rules::TEXT,
@@ -135,19 +136,21 @@ module Guildhall
         # @param deserializer [#call, nil] nil: as the topic's route says, or none; false: none
         # @param limit [Integer, nil] how many are found at most, and likewise messages, bytes and seconds: how many are searched, about
         # @param undecodable [Boolean] whether messages are found, too, whose payload cannot be decoded
+        # @param outages [Boolean] whether a message is one of these, too, whose payload cannot be decoded because of an outage, such as a
+        #   schema registry that does not answer; false: the outage ends the search with an error
         # @param decode [Boolean] false: the payloads of what is found are not decoded, unless a condition needs it
         # @return [Broker::Search] which does not connect before it is run
         # @raise [Guildhall::ArgumentError] for arguments that mean nothing
         # @raise [ConfigurationError] listing every error of the settings
         def search(topic, where: nil, key: nil, all_partitions: false, headers: {}, from: :earliest, until: :end, partitions: nil,
-                   deserializer: nil, limit: nil, messages: nil, bytes: nil, seconds: nil, undecodable: false, decode: true)
+                   deserializer: nil, limit: nil, messages: nil, bytes: nil, seconds: nil, undecodable: false, outages: false, decode: true)
           til = binding.local_variable_get(:until) # which Ruby takes for a keyword of its own
           topic = topic.to_s
           RULES.check!({topic:, partitions:, limit:, messages:, bytes:, seconds:}, owner: "search")
           where = JSON::Path::Condition.new(where) if where.is_a?(String)
           route, settings = reading(topic, deserializer)
           partitions = partitions ? [*partitions] : (partition_of(key) if wanted_in_one?(key, all_partitions, from))
-          Broker::Search.new(route, settings, @application.config, partitions:, undecodable:, decode:,
+          Broker::Search.new(route, settings, @application.config, partitions:, undecodable:, outages:, decode:,
             range: Broker::OffsetRange.new(from, til, owner: "search"),
             conditions: Broker::Search::Conditions.new(where:, key: key&.b, headers: headers.transform_values { |value| value&.b }),
             bounds: Broker::Search::Bounds.new(limit:, messages:, bytes:, seconds:)) { @application.pool }

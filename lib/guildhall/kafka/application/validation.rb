@@ -9,6 +9,7 @@ module Guildhall
   module Kafka
     class Application
       # Checks settings and routes, and reports all errors together.
+      # @api private
       class Validation
         MAX_POLL_INTERVAL_MS = 300_000 # librdkafka's default
         private_constant :MAX_POLL_INTERVAL_MS
@@ -45,7 +46,9 @@ module Guildhall
               Config::LibrdkafkaSettings.validate_together(either, :rd_kafka_consumer, @problems, "kafka")
             end
           end
-          Config::LibrdkafkaSettings.validate_together(Producing::Settings.of(@config), :rd_kafka_producer, @problems, "producer")
+          [Producing::Settings.of(@config), (Producing::Settings.patient(@config) if @config.outbox)].compact.each do |settings|
+            Config::LibrdkafkaSettings.validate_together(settings, :rd_kafka_producer, @problems, "producer")
+          end
           validate_oauth_token(topics)
           Producing::Settings.validate_promise(topics, @config, @problems)
           validate_transactions(topics.select(&:transactional))

@@ -8,6 +8,7 @@ module Guildhall
   module Kafka
     module Broker
       # An admin client: which topics there are, how they and the brokers are set up, and topics that are to be created.
+      # @api private
       class AdminClient
         extend Forwardable
 
@@ -75,18 +76,20 @@ module Guildhall
         end
 
         # Blocks for some seconds at most; what is not done by then goes on behind the scenes. The thread of the gem that polls is killed
-        # first: by itself it waits for requests that are not answered.
-        def close
-          return if @client.closed?
+        # first: by itself it waits for requests that are not answered. It ends once a callback that it is in returns.
+        def close(timeout: CLOSE_SECONDS)
+          return if @ending || @client.closed?
 
           @tokens&.remove(self)
           ObjectSpace.undefine_finalizer(@client)
-          polling = @native.instance_variable_get(:@polling_thread)
-          return unless polling.nil? || polling.kill.join(CLOSE_SECONDS)
-
-          handle = NativeClient.detach(@client)
-          NativeClient.outlive_ruby(handle)
-          NativeClient.destroy(handle, CLOSE_SECONDS)
+          with_handle { |handle| NativeClient.outlive_ruby(handle) }
+          polling = @native.instance_variable_get(:@polling_thread)&.kill
+          @ending = Thread.new do
+            polling&.join
+            NativeClient.destroy(NativeClient.detach(@client), timeout)
+          end
+          @ending.name = "guildhall admin's end"
+          @ending.join(timeout)
         end
       end
     end

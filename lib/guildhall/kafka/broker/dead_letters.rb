@@ -3,6 +3,7 @@
 require_relative "../dead_letter_queue/dead_letter"
 require_relative "../producing/settings"
 require_relative "group_query"
+require_relative "letter_changes"
 require_relative "letter_marks"
 
 module Guildhall
@@ -13,11 +14,16 @@ module Guildhall
       class DeadLetters
         attr_reader :name
 
+        # @return [String] the group without members that keeps the marks
+        def self.group(config) = "#{config.group_id}.replay"
+
         def initialize(name, config)
           @name = name
+          @config = config
           # A group without members keeps which were replayed and discarded: see {LetterMarks}.
-          own = {"client.id": config.client_id, "group.id": "#{config.group_id}.replay"}
-          @session = Session.new({**Producing::Settings.shared(config.librdkafka), **own})
+          @settings = {**Producing::Settings.shared(config.librdkafka), "client.id": config.client_id}
+          @sessions = {}
+          @session = session(self.class.group(config))
           @topic = @session.topic(name)
           @begins = {}
           @problems = []
@@ -58,45 +64,68 @@ module Guildhall
 
         # Blocks for the coordinator's answer.
         # @param numbers [Array<Integer>] of partitions
+        # @param settled [Boolean] whether to wait for the end of a change that is open, as who changes them has to: see {Session#committed}
         # @return [Hash{Integer=>LetterMarks}] which dead letters were replayed and discarded, by partition
-        def marks(numbers)
-          @session.committed(numbers.map { |number| [@name, number] }).to_h do |(_, number), found|
+        def marks(numbers, settled: false)
+          committed(self.class.group(@config), numbers, settled).to_h do |(_, number), found|
             raise found if found.is_a?(KafkaError)
 
             [number, LetterMarks.new(*found, @begins.fetch(number, 0))]
           end
         end
 
-        # Changes marks as they are at the broker now, so that what another has marked meanwhile stays. Blocks for the coordinator.
-        # @yieldparam marks [LetterMarks] to change
-        # @return [LetterMarks] as they are kept
+        # What is kept of a long change of the dashboard's, in the group `GROUP_ID.replay.work`: see {LetterChanges#note}. Blocks for the
+        # coordinator's answer.
+        # @param settled [Boolean] see {#marks}
+        # @return [String, nil]
+        def noted(settled: false)
+          found = committed(LetterChanges.note_group(@config), [0], settled).fetch([@name, 0])
+          raise found if found.is_a?(KafkaError)
+
+          found.last unless found.last.to_s.empty?
+        end
+
+        # Changes of marks, alone or with what is sent.
+        # @return [LetterChanges] closed with this
+        def changes = @changes ||= LetterChanges.new(self, @config)
+
+        # Changes the marks of a partition. Blocks for the brokers.
+        # @yieldparam marks [LetterMarks] to change, as they are now; perhaps again, where somebody else was faster
         # @raise [ReplayError] where they do not fit
         def keep(partition)
-          marks([partition]).fetch(partition).tap do |marks|
+          changes.run do |changes|
+            marks = changes.marks(partition)
             yield marks
-            @session.commit(@name, partition, *marks.dump)
+            changes.keep(partition, marks)
           end
         end
 
-        # Marks those as discarded that are not marked yet: they are not replayed unless they are named. They stay where they are. Blocks
-        # for the brokers.
-        # @param range [Range<Integer>]
-        # @yieldparam dead_letter [DeadLetterQueue::DeadLetter] whether to discard it
-        # @return [Integer] how many
-        def discard(partition, range)
-          # Their offsets alone: all the payloads of a topic may be more than fits into memory.
-          letters = LetterMarks.spans(to_enum(:each, partition, range).lazy, range.begin)
-          found = letters.filter_map { |letter, span| [letter.offset, span] if yield(letter) }.to_a
-          return 0 if found.empty?
+        # Writes the marks again as they are: brokers forget what a group without members has committed, some days after that. Nothing
+        # where there are none, or where they may not be read. Blocks for the brokers.
+        # @raise [KafkaError, TransactionError]
+        def renew
+          kept = begin
+            marks(ranges.keys).select { |_, marks| marks.known? }
+          rescue KafkaError => error
+            raise unless Errors.kind(error) == :right
 
-          keep(partition) do |marks|
-            found.select! { |offset, _| marks.of(offset).nil? }
-            found.each { |_, span| marks.discarded(span) }
+            {}
           end
-          found.size
+          kept.each_key { |partition| keep(partition) { nil } }
         end
 
-        def close = @session&.close
+        def close
+          @changes&.close
+          @sessions.each_value(&:close)
+        end
+
+        private
+
+        def committed(group, numbers, settled) = session(group).committed(numbers.map { |number| [@name, number] }, settled:)
+
+        def session(group)
+          @sessions[group] ||= Session.new({**@settings, "group.id": group}, coordinator_timeout: Session::COORDINATOR_SECONDS)
+        end
       end
     end
   end

@@ -7,6 +7,7 @@ module Guildhall
       # The one list of librdkafka's error codes: what each means here, and what to do about it. Every method takes a code as the
       # gem's Symbol (`:topic_authorization_failed`), as librdkafka's name (`"TOPIC_AUTHORIZATION_FAILED"`), as its number, or an
       # error that has one of them as its `code`.
+      # @api private
       module Errors
         # kind => codes
         CODES = {
@@ -88,6 +89,8 @@ module Guildhall
             :queue_full,
           "raise the user's quota, or ask less often" => :throttling_quota_exceeded,
           "another process has joined the group under the same group.instance.id: give each its own" => :fenced_instance_id,
+          "another member has the same group.instance.id: give each its own; one that was killed has it until the brokers' " \
+          "group.consumer.session.timeout.ms has passed" => :unreleased_instance_id,
           "a transaction with offsets of this group is open: it ends by transaction.timeout.ms at the latest" => :unstable_offset_commit,
           "the transaction before is still being finished" => :concurrent_transactions,
           "raise max.message.bytes of the topic, or send smaller messages" => :msg_size_too_large,

@@ -47,15 +47,18 @@ module Guildhall
 
       # A question to the brokers about the offsets that one consumer group has committed, without joining it. A topic or a partition that
       # cannot be asked becomes a {Problem}; the others are answered.
+      # @api private
       class GroupQuery
         # @return [Hash{Symbol=>Object}] of the session that {#answer_from} needs
         attr_reader :settings
 
         # @param settings [Hash{Symbol=>Object}] librdkafka's, as the group's members have them; group.id is the group
         # @param routes [Array<Routing::Topic>, nil] of the group; nil: of any application, all topics where it has committed something
-        def initialize(settings, routes = nil)
+        # @param settled [Boolean] see {Session#committed}
+        def initialize(settings, routes = nil, settled: false)
           @settings = settings
           @routes = routes
+          @settled = settled
           @group = settings[:"group.id"]
         end
 
@@ -93,7 +96,7 @@ module Guildhall
         # @return [Hash{Array(String, Integer)=>Array(Integer | nil, String | nil)}] offset and metadata by topic and partition; both nil
         #   where nothing was committed
         def committed(session, topics)
-          known(session.committed(topics.flat_map(&:places)))
+          known(session.committed(topics.flat_map(&:places), settled: @settled))
         rescue AuthenticationError
           raise
         rescue KafkaError => error

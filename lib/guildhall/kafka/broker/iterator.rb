@@ -10,6 +10,7 @@ module Guildhall
     module Broker
       # The messages of a topic, one after the other, in order within each partition. Payloads are decoded by the reader, or on
       # the pool while the caller works on those before them. Belongs to one thread.
+      # @api private
       class Iterator
         MAX_WAIT_MS = 1_000
         private_constant :MAX_WAIT_MS
@@ -46,8 +47,8 @@ module Guildhall
         def read_ahead(reader, ahead)
           return if ahead.size > 1 || reader.finished?
 
-          reader.read(ahead.empty? ? MAX_WAIT_MS : 0) do |_, records, bytes, documents|
-            ahead << Messages::Batch.new(records, @decoding.begin(records, self, documents), @topic, bytes:)
+          reader.read(ahead.empty? ? MAX_WAIT_MS : 0) do |_, records, bytes, decoded|
+            ahead << Messages::Batch.new(records, @decoding.begin(records, self, decoded), @topic, bytes:)
           end
         end
       end

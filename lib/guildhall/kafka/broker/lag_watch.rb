@@ -7,6 +7,7 @@ module Guildhall
   module Kafka
     module Broker
       # Lag that is looked at again and again, by clients that stay connected, with how fast it changes. Belongs to one thread; close it.
+      # @api private
       class LagWatch
         # As {Lag::Row}, and since the look before: rate_in, rate_out: messages a second that were produced, and that the group has
         # committed; nil: not known, as at the first look, or where an offset went back.

@@ -14,18 +14,25 @@ module Guildhall
       #
       #     gd1:FLOOR;gap.length,gap.length…␟gh1:gap.length…     in base 36; below FLOOR it is forgotten who was discarded
       class LetterMarks
-        DISCARDED = "gd1:"
+        # What {#of} says of those that are marked.
+        MARKS = %i[replayed discarded settled].freeze
+        VERSION = 1
+        DISCARDED = "gd#{VERSION}:".freeze
         KEPT = 100 # ranges that stay apart where that is advised
-        private_constant :DISCARDED, :KEPT
+        private_constant :VERSION, :DISCARDED, :KEPT
 
         # @param committed [Integer, nil] offset, with its metadata; nil: nothing is marked, or the broker has forgotten
         # @param first [Integer] the first offset that is there: what lies before it is gone
+        # @raise [NewerFormatError] of marks that this release would lose with its next change
         def initialize(committed, metadata, first)
+          text = Partition::DoneRanges.text(metadata)
+          NewerFormatError.check!("the marks of dead letters", Partition::DoneRanges.version(metadata), Partition::DoneRanges::VERSION)
+          NewerFormatError.check!("the marks of discarded dead letters", text.to_s.scrub[/\Agd(\d+):/, 1]&.to_i, VERSION)
           @known = !committed.nil?
           @marked = Partition::DoneOffsets.new
           @marked.advance([committed, first].compact.max)
           Partition::DoneRanges.load(committed, metadata).each { |range| @marked.add(range.begin, range.end) } if committed
-          @floor, @discarded = parse(Partition::DoneRanges.text(metadata), first)
+          @floor, @discarded = parse(text, first)
         end
 
         # Each dead letter with the offsets that it is marked by: its own and those before it that no letter has (marks of transactions,
@@ -53,7 +60,9 @@ module Guildhall
 
         def discarded(range)
           @marked.add(range.begin, range.end)
-          @discarded = joined([*@discarded, range])
+          joined = Partition::DoneOffsets.new
+          [*@discarded, range].each { |one| joined.add(one.begin, one.end) }
+          @discarded = joined.beyond
         end
 
         # What was replayed from an offset on counts as not replayed.
@@ -100,14 +109,6 @@ module Guildhall
         end
 
         def overlap?(one, other) = one.begin < other.end && other.begin < one.end
-
-        def joined(ranges)
-          ranges.sort_by(&:begin).each_with_object([]) do |range, all|
-            next all << range if all.empty? || all.last.end < range.begin
-
-            all[-1] = all.last.begin...[all.last.end, range.end].max
-          end
-        end
 
         def too_many
           "no more single dead letters can be marked here, too many lie apart from each other: settle all up to an offset, with " \

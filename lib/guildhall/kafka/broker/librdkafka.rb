@@ -7,12 +7,19 @@ begin
 rescue LoadError => error
   raise Guildhall::MissingDependencyError, "Kafka needs the gem karafka-rdkafka (#{error.message}): add it to the Gemfile"
 end
+# The gem rdkafka has the same files and constants, but no transactions. The first of the two that is loaded is the only one.
+unless Rdkafka::Producer.method_defined?(:begin_transaction)
+  raise Guildhall::MissingDependencyError,
+    "the gem rdkafka is loaded in the place of karafka-rdkafka, which Kafka needs, and a process can have one of them: keep racecar, " \
+    "or what else needs rdkafka, out of this process's Gemfile"
+end
 
 module Guildhall
   module Kafka
     module Broker
       # Attaches the functions of librdkafka that karafka-rdkafka does not attach, from the library that it has loaded: a process has
       # one librdkafka.
+      # @api private
       module Librdkafka
         extend FFI::Library
 
@@ -42,6 +49,14 @@ module Guildhall
         attach_function :rd_kafka_conf_set_events, %i[pointer int], :void
         attach_function :rd_kafka_flush, %i[pointer int], :int, blocking: true
         attach_function :rd_kafka_get_watermark_offsets, %i[pointer string int32 pointer pointer], :int
+        # The gem's own releases the GVL, although it does not block: who asks for many partitions would wait for the GVL as often. Both
+        # wait for librdkafka's locks, for a moment only: none of its threads needs the GVL while it has one; what they log is queued.
+        attach_function :rd_kafka_position, %i[pointer pointer], :int
+        # These wait until librdkafka's main thread has answered, however long that takes.
+        attach_function :rd_kafka_rebalance_protocol, %i[pointer], :string, blocking: true
+        attach_function :rd_kafka_assign, %i[pointer pointer], :int, blocking: true
+        attach_function :rd_kafka_incremental_assign, %i[pointer pointer], :pointer, blocking: true
+        attach_function :rd_kafka_incremental_unassign, %i[pointer pointer], :pointer, blocking: true
         attach_function :rd_kafka_queue_new, %i[pointer], :pointer
         attach_function :rd_kafka_queue_poll, %i[pointer int], :pointer, blocking: true
         attach_function :rd_kafka_event_error, %i[pointer], :int
@@ -52,6 +67,7 @@ module Guildhall
         attach_function :rd_kafka_controllerid, %i[pointer int], :int32, blocking: true
         attach_function :rd_kafka_fatal_error, %i[pointer pointer size_t], :int
         attach_function :rd_kafka_set_log_level, %i[pointer int], :void
+        attach_function :rd_kafka_consumer_group_metadata_new, %i[string], :pointer
         attach_function :rd_kafka_conf_properties_show, %i[pointer], :void
         attach_function :rd_kafka_ConfigEntry_source, %i[pointer], :int
         attach_function :rd_kafka_oauthbearer_set_token, %i[pointer string int64 string pointer size_t pointer size_t], :int, blocking: true
@@ -112,6 +128,19 @@ module Guildhall
           LibC.free(text.read_pointer) # NULL is freed as well
         end
 
+        # Answers a rebalance. What librdkafka does not accept, it logs.
+        # @param assigned [Boolean] whether the partitions are taken, or given up
+        # @param list [FFI::Pointer] of partitions, as librdkafka gave it
+        # @return [void]
+        def self.answer_rebalance(handle, list, assigned:)
+          if rd_kafka_rebalance_protocol(handle) == "COOPERATIVE"
+            error = assigned ? rd_kafka_incremental_assign(handle, list) : rd_kafka_incremental_unassign(handle, list)
+            Rdkafka::Bindings.rd_kafka_error_destroy(error) unless error.null?
+          else
+            rd_kafka_assign(handle, assigned ? list : FFI::Pointer::NULL)
+          end
+        end
+
         # @param topics [Hash{String=>Array<Rdkafka::Consumer::Partition>}]
         # @yieldparam list [FFI::Pointer, nil] usable until the block ends; nil: of no topic
         def self.with_list(topics)
@@ -119,6 +148,18 @@ module Guildhall
           yield list
         ensure
           Rdkafka::Bindings.rd_kafka_topic_partition_list_destroy(list) if list
+        end
+
+        # @return [Integer, nil] the offset behind the last message that the consumer has handed out; nil: it has handed out none
+        def self.position(handle, topic, partition)
+          list = Rdkafka::Bindings.rd_kafka_topic_partition_list_new(1)
+          place = Rdkafka::Bindings.rd_kafka_topic_partition_list_add(list, topic, partition)
+          return unless rd_kafka_position(handle, list).zero?
+
+          offset = Rdkafka::Bindings::TopicPartition.new(place)[:offset]
+          offset unless offset.negative?
+        ensure
+          Rdkafka::Bindings.rd_kafka_topic_partition_list_destroy(list)
         end
 
         # Asks for topics. The gem's own way fails as a whole where one topic has an error. Blocks for a broker's answer.

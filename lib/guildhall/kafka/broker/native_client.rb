@@ -8,12 +8,18 @@ require_relative "../tokens"
 module Guildhall
   module Kafka
     module Broker
+      # Defined in C:
+      # @!parse
+      #   # @api private
+      #   class Destruction; end
+
       # Extends the gem's own object around a client of librdkafka, so that the client can always be closed: within a time limit, without
       # the GVL, and whatever happened to the threads that used it.
       #
       # The gem counts the calls that use a client, and closing waits until there are none. The gem subtracts a call also if its thread is
       # killed, or interrupted, just before the call was counted: closing would wait for ever. This module subtracts only counted calls,
       # and costs no more than the gem's own way, since a producer calls it for each message.
+      # @api private
       module NativeClient
         SLICE_MS = 100 # so that a thread that waits can be interrupted
         EVENTS = 16

@@ -6,6 +6,7 @@ module Guildhall
   module Kafka
     module Broker
       # From where to where a topic is read.
+      # @api private
       class OffsetRange
         OFFSETS = lambda do |value|
           value.is_a?(Hash) && value.any? && value.to_a.flatten.all? { |number| number.is_a?(Integer) && !number.negative? }

@@ -7,6 +7,7 @@ module Guildhall
     module Broker
       # Says where a member begins to read partitions, where that is not simply the committed offset, and where messages were deleted
       # before it has read them: `auto.offset.reset` decides then, and messages may be skipped or repeated.
+      # @api private
       module OffsetReports
         ANSWER_SECONDS = 2
         private_constant :ANSWER_SECONDS
@@ -22,7 +23,7 @@ module Guildhall
           def at_start(client, settings, pairs, seeking = [])
             reset_place = Group::Client.reset_place(settings) or return [] # librdkafka reports an error
             session = Session.new(settings, client:, timeout: ANSWER_SECONDS)
-            committed = known(session.committed(pairs))
+            committed = known(session.committed(pairs, settled: true)) # the member waits as well before it reads
             ranges = known(session.ranges(topics(session, pairs)))
             places = committed.select { |place, _| ranges.key?(place) && !(block_given? && yield(place)) }
             [*without_offsets(places, ranges, reset_place, seeking), *reset(places, ranges, reset_place)]

@@ -1,78 +1,63 @@
 # frozen_string_literal: true
 
-require_relative "../producer"
+require_relative "../producing/delivery"
 require_relative "dead_letters"
 
 module Guildhall
   module Kafka
     module Broker
-      # Sends dead letters back to where they came from: their bytes, key and headers, to the partition they had. A chunk is
-      # produced, waited for, and only then marked as replayed ({LetterMarks}), each letter by itself: whatever happens in between,
-      # nothing is passed over, and at most one chunk is replayed twice. The dead letters stay where they are.
-      class Replay
+      # Goes through dead letters, a chunk after the other, and marks those that are chosen, each chunk in one change ({LetterChanges}): it
+      # may end after any of them, and go on there. The base of {Replay} and {Discard}. The dead letters stay where they are.
+      class LetterRun
+        # @api private
         CHUNK_SIZE = 100
-        # librdkafka's default of five minutes is too long to learn that a topic cannot be written to.
-        SETTINGS = {"enable.idempotence": true, "linger.ms": 5, "message.timeout.ms": 30_000}.freeze
-        FULL_SECONDS = 30 # that it waits for room in the producer's queue: about as long as a message may take
-        private_constant :SETTINGS, :FULL_SECONDS
 
         # The progress in one partition.
         class Outcome
-          # @return [Integer] a partition; how many of its dead letters were replayed; how many were left out, by the filter or because of
-          #   their marks; how many of those that were replayed are not marked at the broker
-          attr_reader :partition, :replayed, :skipped, :unnoted
-          # @return [Integer, nil] the offset of the first, of the last that was replayed; nil where none was
+          # @return [Integer] a partition; how many of its dead letters were replayed, or discarded; how many were left out, by the
+          #   filter or because of their marks
+          attr_reader :partition, :done, :skipped
+          # @return [Integer, nil] the offset of the first, of the last that was; nil where none was
           attr_reader :first, :last
 
           def initialize(partition)
             @partition = partition
-            @replayed = @skipped = @unnoted = 0
+            @done = @skipped = 0
           end
 
-          # One more was replayed.
-          def count(offset)
-            @replayed += 1
-            @unnoted += 1
-            @first ||= offset
-            @last = offset
+          def count(offsets)
+            @done += offsets.size
+            @first ||= offsets.first
+            @last = offsets.last || @last
           end
 
-          # All that were replayed are marked now.
-          def noted = @unnoted = 0
           def skip(number) = @skipped += number
         end
 
-        # @param to [String, nil] another topic for all of them, whose partitioner decides; nil: where each came from
         # @param except [Array<Symbol>] the marks of those that are left out: see {LetterMarks#of}
-        # @param again [Boolean] whether all that was replayed counts as not replayed before it begins
-        # @yieldparam dead_letter [DeadLetter] which to replay; without a block: all
-        # @raise [Guildhall::ArgumentError] where there is no topic `to`
-        def initialize(dead_letters, config, to: nil, except: [], again: false, &filter)
+        # @param before [#call, nil] called with the {LetterChanges} and how many are chosen, within each change: what it raises leaves all
+        #   as it was, and ends the run
+        # @yieldparam dead_letter [DeadLetter] which to choose; without a block: all
+        def initialize(dead_letters, except: [], before: nil, &filter)
           @dead_letters = dead_letters
-          @config = config
-          @to = to
           @except = except
-          @again = again
+          @before = before
           @filter = filter
           @interrupted = false
-          @partitions = {}
-          check_target(to, "there is no topic #{to}") if to
         end
 
         # Ends it after the chunk at hand. May be called by any thread, and by a trap.
         def interrupt = @interrupted = true
         def interrupted? = @interrupted
 
-        # Blocks until all are replayed, or it is interrupted.
+        # Blocks until all are done, or it is interrupted.
+        # @param ranges [Hash{Integer=>Range<Integer>}] of offsets, without their ends, by partition
         # @yieldparam outcome [Outcome] when a partition begins, and after each chunk
         # @return [Array<Outcome>] of the partitions that it came to
-        # @raise [ReplayError] where a dead letter cannot be replayed; those before it are, and are noted
-        # @raise [KafkaError] where it cannot be noted what was replayed: before anything is sent, if the right to is missing
+        # @raise [ReplayError] where a dead letter cannot be replayed, or marked; those before it are
+        # @raise [KafkaError, TransactionError]
         def run(ranges)
-          @marks = @dead_letters.marks(ranges.keys)
-          @to_reopen = @again ? ranges.transform_values(&:begin) : {} # with the first that is marked: until then nothing is changed
-          check_right(ranges)
-          @producer = Producer.new(Producing::Settings.of(@config).merge(SETTINGS))
+          begin_run(ranges)
           ranges.each_with_object([]) do |(partition, range), outcomes|
             break outcomes if @interrupted
 
@@ -80,77 +65,125 @@ module Guildhall
             yield outcomes.last if block_given?
             from = range.begin
             @dead_letters.to_enum(:each, partition, range).each_slice(CHUNK_SIZE) do |chunk|
-              send_back(LetterMarks.spans(chunk, from), outcomes.last)
+              take(LetterMarks.spans(chunk, from), outcomes.last)
               from = chunk.last.offset + 1
               yield outcomes.last if block_given?
               break if @interrupted
             end
           end
-        ensure
-          @producer&.close
         end
 
         private
 
-        # Commits the marks that there are: that needs the same right, so a missing right shows before anything is sent.
-        def check_right(ranges)
-          partition, = ranges.find { |_, some| some.any? }
-          @dead_letters.keep(partition) { nil } if partition
-        end
+        def begin_run(_ranges) = nil
 
-        # Counts in order: where one cannot be replayed, those behind it count as not replayed, although they may have arrived.
         # @param chunk [Array<Array(DeadLetter, Range<Integer>)>] see {LetterMarks.spans}
-        def send_back(chunk, outcome)
-          marks = @marks[outcome.partition]
-          chosen = chunk.select { |letter, _| !@except.include?(marks.of(letter.offset)) && (@filter.nil? || @filter.call(letter)) }
+        def take(chunk, outcome)
+          wanted = @filter ? chunk.select { |letter, _| @filter.call(letter) } : chunk
+          chosen = wanted.any? ? change(outcome.partition, wanted) : []
           outcome.skip(chunk.size - chosen.size)
-          replayed = []
-          produce_all(chosen.map(&:first)) do |letter|
-            outcome.count(letter.offset)
-            replayed << chosen[replayed.size].last
-          end
-        ensure
-          if replayed&.any?
-            note(outcome.partition, replayed)
-            outcome.noted
-          end
+          outcome.count(chosen.map { |letter, _| letter.offset })
         end
 
-        def note(partition, replayed)
-          @marks[partition] = @dead_letters.keep(partition) do |marks|
-            @to_reopen.delete(partition)&.then { |first| marks.reopen(first) }
-            replayed.each { |span| marks.replayed(span) }
+        def change(partition, wanted)
+          @dead_letters.changes.run do |changes|
+            marks = changes.marks(partition)
+            chosen = wanted.reject { |letter, _| @except.include?(marks.of(letter.offset)) }
+            @before&.call(changes, chosen.size)
+            next chosen if chosen.empty?
+
+            mark(changes, partition, marks, chosen)
+            changes.keep(partition, marks)
+            chosen
           end
         end
+      end
 
-        # Waits also for messages that were produced before one could not be: they may have arrived, and count as replayed.
-        def produce_all(dead_letters)
-          handles = []
-          failure = nil
-          begin
-            dead_letters.each { |dead_letter| handles << [dead_letter, *produce(dead_letter)] }
-          rescue Guildhall::Error => error
-            failure = error
+      # Marks dead letters that are not marked as discarded: they are not replayed unless they are named.
+      class Discard < LetterRun
+        def initialize(dead_letters, **, &) = super(dead_letters, except: LetterMarks::MARKS, **, &)
+
+        private
+
+        def mark(_changes, _partition, marks, chosen) = chosen.each { |_, span| marks.discarded(span) }
+      end
+
+      # Sends dead letters back to where they came from: their bytes, key and headers, to the partition they had. A chunk is sent and marked
+      # as replayed together: whoever reads what is committed gets each once, whatever happens.
+      class Replay < LetterRun
+        # One letter of a chunk that cannot be replayed. Its cause says why.
+        class Refusal < StandardError
+          include Error
+
+          attr_reader :letter
+
+          def initialize(letter)
+            super()
+            @letter = letter
           end
-          handles.each { |dead_letter, topic, handle| wait(dead_letter, topic, handle) && yield(dead_letter) }
-          raise failure if failure
+        end
+        private_constant :Refusal
+
+        # @param to [String, nil] another topic for all of them, whose partitioner decides; nil: where each came from
+        # @param again [Boolean] whether all that was replayed counts as not replayed before it begins
+        # @raise [Guildhall::ArgumentError] where there is no topic `to`
+        def initialize(dead_letters, to: nil, again: false, **, &)
+          super(dead_letters, **, &)
+          @to = to
+          @again = again
+          @partitions = {}
+          check_target(to, "there is no topic #{to}") if to
         end
 
-        # @return [Array] the topic that it is sent to, and its handle
-        def produce(dead_letter)
-          topic = @to || dead_letter.source_topic or raise ReplayError, "#{dead_letter} names no source topic: name one (to)"
-          unless @to
-            partitions = check_target(topic, "#{dead_letter} came from #{topic}, which is gone: name another topic (to)")
-            partition = dead_letter.source_partition if dead_letter.source_partition&.<(partitions)
-          end
-          [topic, @producer.start({topic:, partition:, key: dead_letter.key, payload: dead_letter.payload,
-                                   headers: dead_letter.original_headers}, FULL_SECONDS)]
+        private
+
+        # With the first that is marked: until then nothing is changed.
+        def begin_run(ranges) = @to_reopen = @again ? ranges.transform_values(&:begin) : {}
+
+        # One that cannot be replayed keeps none before it from being so.
+        def change(partition, wanted)
+          super.tap { |chosen| @to_reopen.delete(partition) if chosen.any? }
+        rescue Refusal => error
+          before = wanted.take_while { |letter, _| letter.offset < error.letter.offset }
+          super(partition, before) if before.any?
+          raise error.cause
+        end
+
+        def mark(changes, partition, marks, chosen)
+          @to_reopen[partition]&.then { |first| marks.reopen(first) }
+          targets = chosen.map { |letter, _| of(letter) { [letter, *target(letter)] } }
+          sent = targets.map { |letter, *target| of(letter) { [letter, target.first, produce(changes, letter, *target)] } }
+          sent.each { |letter, topic, handle| of(letter) { wait(letter, topic, handle) } }
+          chosen.each { |_, span| marks.replayed(span) }
+        end
+
+        def of(letter)
+          yield
+        rescue Guildhall::Error => error
+          raise if LetterChanges.overtaken?(error) # which says nothing of the letter
+
+          raise Refusal, letter
+        end
+
+        # @return [Array(String, Integer | nil)] topic and partition; nil: the topic's partitioner decides
+        def target(dead_letter)
+          headers = DeadLetterQueue::DeadLetterHeaders
+          NewerFormatError.check!("#{dead_letter}: what its headers say", headers.version(dead_letter.headers), headers::VERSION)
+          return [@to] if @to
+
+          topic = dead_letter.source_topic or raise ReplayError, "#{dead_letter} names no source topic: name one (to)"
+          partitions = check_target(topic, "#{dead_letter} came from #{topic}, which is gone: name another topic (to)")
+          [topic, (dead_letter.source_partition if dead_letter.source_partition&.<(partitions))]
+        end
+
+        def produce(changes, dead_letter, topic, partition = nil)
+          changes.start({topic:, partition:, key: dead_letter.key, payload: dead_letter.payload, headers: dead_letter.original_headers})
         rescue ProduceError => error
           refused(dead_letter, topic, error)
         end
 
         def wait(dead_letter, topic, handle)
-          handle.wait(max_wait_timeout_ms: SETTINGS[:"message.timeout.ms"] + 10_000)
+          handle.wait(max_wait_timeout_ms: LetterChanges::FULL_SECONDS * 1_000)
         rescue ProduceError, TimeoutError => error
           refused(dead_letter, topic, error)
         end

@@ -18,6 +18,7 @@ module Guildhall
         # @!attribute where [JSON::Path::Condition, nil] of the decoded payload
         # @!attribute key [String, nil] its bytes
         # @!attribute headers [Hash{String=>String, nil}] each has to be among the message's; nil: with whatever value
+        # @api private
         Conditions = Data.define(:where, :key, :headers) do
           # What can be said before the payload is looked at.
           def may_fit?(record)
@@ -52,6 +53,7 @@ module Guildhall
 
         # Where a search ends although there is more to search: so many messages found, or messages, bytes or seconds searched. nil: it
         # does not.
+        # @api private
         Bounds = Data.define(:limit, :messages, :bytes, :seconds)
 
         READ_MS = 200 # so that it can be stopped
@@ -73,9 +75,12 @@ module Guildhall
         # @param config [Config] how much is read at once
         # @param partitions [Array<Integer>, #call, nil] what is called with how many there are returns them; nil: all
         # @param undecodable [Boolean] whether what cannot be decoded is found, too
+        # @param outages [Boolean] whether what an outage keeps from being decoded is found like what cannot be decoded, instead of ending
+        #   the search
         # @param decode [Boolean] whether payloads of what is found are decoded although no condition needs it
         # @yieldreturn [Guildhall::Pool] asked for only where there is work for it
-        def initialize(topic, settings, config, range:, conditions:, bounds:, partitions: nil, undecodable: false, decode: true, &pool)
+        def initialize(topic, settings, config, range:, conditions:, bounds:, partitions: nil, undecodable: false, outages: false,
+                       decode: true, &pool)
           @settings = settings
           @config = config
           @range = range
@@ -83,6 +88,7 @@ module Guildhall
           @bounds = bounds
           @partitions = partitions
           @undecodable = undecodable
+          @outages = outages
           @compared = !conditions.where.nil? || undecodable
           @topic = topic.with(deserializer: self.class.decoding_part(topic.deserializer))
           @decoding = Decoding.new(@compared ? @topic : @topic.with(lazy: :on_access), &pool) if @compared || decode
@@ -152,8 +158,8 @@ module Guildhall
         def read_ahead(reader, ahead)
           return if ahead.size > 1 || reader.finished?
 
-          reader.read(ahead.empty? ? READ_MS : 0) do |(_, number), records, _, documents, passed|
-            ahead << [@places.fetch(number), records, (@decoding.begin(records, self, documents) if @compared), passed]
+          reader.read(ahead.empty? ? READ_MS : 0) do |(_, number), records, _, decoded, passed|
+            ahead << [@places.fetch(number), records, (@decoding.begin(records, self, decoded) if @compared), passed]
           end
         end
 
@@ -193,7 +199,9 @@ module Guildhall
         end
 
         def undecodable(record, failure)
-          failure.raise! if Partition::ErrorKind.of(failure.exception, @topic) == :outage
+          if Partition::ErrorKind.of(failure.exception, @topic) == :outage
+            @outages ? reached? : failure.raise! # each message may wait for it
+          end
           @undecodable_count += 1
           Found.new(record, nil, failure) if @undecodable || @conditions.where.nil?
         end
@@ -202,7 +210,7 @@ module Guildhall
 
         # After each batch.
         def reached?
-          @stopped_by =
+          @stopped_by ||=
             if @bounds.messages && @places.each_value.sum(&:messages) >= @bounds.messages then :messages
             elsif @bounds.bytes && @places.each_value.sum(&:bytes) >= @bounds.bytes then :bytes
             elsif @bounds.seconds && Clock.now - @began_at >= @bounds.seconds then :seconds

@@ -11,6 +11,7 @@ module Guildhall
       # more than is wanted, so that a topic or a broker that has an error affects no answer but its own. Its methods block for the brokers'
       # answers, and raise a {KafkaError} where there is none: {UnreachableError} where no broker answers, {AuthenticationError} where
       # they refuse the credentials. Belongs to one thread; close it.
+      # @api private
       class Session
         # One topic as the brokers describe it. error: why it cannot be used, else nil; leaders: by partition the id of the broker that
         # leads it, nil where none does.
@@ -23,6 +24,11 @@ module Guildhall
                     "auto.offset.reset": "earliest", "allow.auto.create.topics": false}.freeze
         MEMBERS = %i[group.instance.id group.protocol group.remote.assignor].freeze # settings that mean something only to members
         TIMEOUT_SECONDS = 10
+        # For a group's coordinator, where somebody waits for this answer alone: brokers create __consumer_offsets at the first question of
+        # all, and read it after they have come back. On a busy machine either takes longer than an answer.
+        COORDINATOR_SECONDS = 30
+        SETTLE_SECONDS = 2 # for a transaction to end, where somebody only looks: about as long as one takes whose process lives
+        UNSETTLED_SECONDS = 10 # after one that did not, before it is waited for again
         LEADER_SECONDS = 5 # for the leader of some partitions: if that broker is down, there is time left to ask the others
         FIRST_WAIT_SECONDS = 1 # each wait for an answer is twice as long, to look in between whether brokers refuse the credentials
         PAUSE_SECONDS = 0.2 # at least, between two questions
@@ -32,8 +38,9 @@ module Guildhall
         LAST = -1
         CLOSE_SECONDS = 5
         MAX_BYTES = 10_000_000 # in memory while a range is read
-        private_constant :SETTINGS, :MEMBERS, :LEADER_SECONDS, :FIRST_WAIT_SECONDS, :PAUSE_SECONDS, :READ_MS, :BEGINNING,
-          :LAST, :CLOSE_SECONDS, :MAX_BYTES
+        UNCOMMITTED = {"isolation.level": "read_uncommitted"}.freeze
+        private_constant :SETTINGS, :MEMBERS, :SETTLE_SECONDS, :UNSETTLED_SECONDS, :LEADER_SECONDS, :FIRST_WAIT_SECONDS, :PAUSE_SECONDS,
+          :READ_MS, :BEGINNING, :LAST, :CLOSE_SECONDS, :MAX_BYTES, :UNCOMMITTED
 
         # Errors that the client reports beside its answers, such as refused credentials: the request that they hold up only times out.
         class Complaints
@@ -81,11 +88,14 @@ module Guildhall
         # @param client [Group::Client, nil] one that is there, of a member perhaps: it is only asked, in any thread, and not closed;
         #   nil: one of its own
         # @param timeout [Numeric] seconds that the brokers have for an answer
-        def initialize(settings, client: nil, timeout: TIMEOUT_SECONDS)
+        # @param coordinator_timeout [Numeric] seconds that the group's coordinator has to come about, and to answer {#committed}
+        def initialize(settings, client: nil, timeout: TIMEOUT_SECONDS, coordinator_timeout: timeout)
           @settings = settings
           @timeout = timeout
+          @coordinator_timeout = coordinator_timeout
           @complaints = Complaints.new(settings)
           @borrowed = !client.nil?
+          @unsettled = nil
           @client = client || Group::Client.new({**settings.except(*MEMBERS), **SETTINGS}, @complaints)
         end
 
@@ -127,6 +137,12 @@ module Guildhall
           end
         end
 
+        # What comes from now on, for {#reading}.
+        # @return [Hash{Array(String, Integer)=>Range}] by topic and partition
+        def ranges_to_come(topic)
+          ranges_of(topic).to_h { |number, range| [[topic.name, number], range.end...Float::INFINITY] }
+        end
+
         # @return [Integer, nil] the offset of the first message at or after a time; nil: there is none
         def offset_at(topic, partition, time)
           offsets_at([[topic, partition]], time).values.first
@@ -138,24 +154,24 @@ module Guildhall
         end
 
         # Offsets that the group of this session has committed.
+        # @param settled [Boolean] whether to wait for the end of a transaction that offsets were sent to, as who changes something has to:
+        #   the coordinator counts as not available until then. false, for who looks: after {SETTLE_SECONDS} the answer is what was
+        #   committed before. The transaction of a process that was killed stays open until its timeout is over, or another one begins
         # @return [Hash{Array(String, Integer)=>Array(Integer | nil, String | nil), KafkaError}] offset and metadata; both nil where nothing
         #   was committed
-        def committed(places)
+        def committed(places, settled: false)
           return {} if places.empty?
+          return ask_committed(places, @coordinator_timeout) if settled || @settings >= UNCOMMITTED
+          return unsettled.committed(places) if @unsettled_until && Clock.now < @unsettled_until
 
-          what = "the committed offsets of group #{@settings[:"group.id"]}"
-          answers = ask_of(places, what, group: true) do |handle, list, wait_ms|
-            Rdkafka::Bindings.rd_kafka_committed(handle, list, wait_ms)
-          end
-          answers.transform_values do |one|
-            next KafkaError.of(one.err, what) unless one.err.zero?
+          begin
+            ask_committed(places, [SETTLE_SECONDS, @coordinator_timeout].min)
+          rescue KafkaError => error
+            raise unless Errors.kind(error) == :coordinator
 
-            one.offset&.>=(0) ? [one.offset, one.metadata] : [nil, nil]
+            @unsettled_until = Clock.now + UNSETTLED_SECONDS
+            unsettled.committed(places)
           end
-        rescue AuthenticationError
-          raise
-        rescue UnreachableError
-          raise KafkaError.of(Librdkafka::WAIT_COORD, what)
         end
 
         # Commits for the group of this session, which has no members.
@@ -213,9 +229,34 @@ module Guildhall
           end
         end
 
-        def close = (@client.close(timeout: CLOSE_SECONDS) unless @borrowed)
+        def close
+          @unsettled&.close
+          @client.close(timeout: CLOSE_SECONDS) unless @borrowed
+        end
 
         private
+
+        # That a client does not wait for transactions is a setting of the client.
+        # @return [Session]
+        def unsettled
+          @unsettled ||= Session.new({**@settings, **UNCOMMITTED}, timeout: @timeout, coordinator_timeout: @coordinator_timeout)
+        end
+
+        def ask_committed(places, seconds)
+          what = "the committed offsets of group #{@settings[:"group.id"]}"
+          answers = ask_of(places, what, seconds, group: true) do |handle, list, wait_ms|
+            Rdkafka::Bindings.rd_kafka_committed(handle, list, wait_ms)
+          end
+          answers.transform_values do |one|
+            next KafkaError.of(one.err, what) unless one.err.zero?
+
+            one.offset&.>=(0) ? [one.offset, one.metadata] : [nil, nil]
+          end
+        rescue AuthenticationError
+          raise
+        rescue UnreachableError
+          raise KafkaError.of(Librdkafka::WAIT_COORD, what)
+        end
 
         # @param group [Boolean] whether a right on the group is needed
         # @yieldreturn [Array(Integer, Object)] librdkafka's code, and the answer

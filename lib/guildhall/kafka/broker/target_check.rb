@@ -9,6 +9,7 @@ module Guildhall
     module Broker
       # Asks the brokers whether the topics that an application's routes send messages on to (dead letters, retry topics, delay topics) are
       # there, may be written to, and take messages as large as those that are consumed. What the brokers do not tell is not checked.
+      # @api private
       class TargetCheck
         LIMIT_SECONDS = 30
         SLICE_MS = 200 # so that a stop does not wait for the brokers

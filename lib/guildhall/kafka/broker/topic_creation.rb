@@ -8,9 +8,10 @@ require_relative "admin_client"
 module Guildhall
   module Kafka
     module Broker
-      # Creates the topics that the framework itself needs, retry topics, delay topics, schedules and the dead letters of jobs, where they
-      # are missing. A listener calls it before it subscribes: librdkafka finds a topic that comes later only after minutes. A topic that
-      # could not be created, perhaps because the right is missing, is tried again.
+      # Creates the topics that the framework itself needs, retry topics, delay topics, schedules, the dead letters of jobs and reports,
+      # where they are missing. A listener calls it before it subscribes: librdkafka finds a topic that comes later only after minutes.
+      # A topic that could not be created, perhaps because the right is missing, is tried again.
+      # @api private
       class TopicCreation
         TIMEOUT_MS = 10_000
         ANSWER_MS = 3_000 # that brokers have to say which topics there are
@@ -19,10 +20,11 @@ module Guildhall
         UNANSWERED = "no broker answers: missing topics are created as soon as one does"
         private_constant :TIMEOUT_MS, :ANSWER_MS, :PAUSE_SECONDS, :UNANSWERED
 
+        # @param declared [Array<Routing::DeclaredTopic>]
         # @yieldparam error [StandardError] why one could not be created, and its name
-        def initialize(settings, topics, pauses: PAUSES, &on_error)
+        def initialize(settings, declared, pauses: PAUSES, &on_error)
           @settings = settings
-          @declared = Routing::DeclaredTopic.all(topics).select(&:made)
+          @declared = declared
           @pauses = pauses
           @on_error = on_error
           @refused = []

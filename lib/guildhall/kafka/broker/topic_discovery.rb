@@ -7,6 +7,7 @@ module Guildhall
     module Broker
       # Finds the topics that patterns match. Ruby matches them, against the names that the brokers know: librdkafka would
       # take a pattern for a POSIX expression, in which `\d`, `(?:…)` and the flags mean something else or nothing.
+      # @api private
       class TopicDiscovery
         REFRESH_MS = 300_000 # librdkafka's default
         FIRST_ANSWER_MS = 1_000 # the start waits for it

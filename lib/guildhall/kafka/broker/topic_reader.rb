@@ -7,6 +7,7 @@ module Guildhall
   module Kafka
     module Broker
       # Reads ranges of partitions with the client of a {Session}, each to its end. Belongs to one thread; close it.
+      # @api private
       class TopicReader
         # One partition: its topic and number, the offset behind its last record, the offset that is read next, and whether that one is
         # still to be written.
@@ -54,7 +55,7 @@ module Guildhall
         # @yieldparam place [Array(String, Integer)]
         # @yieldparam records [Array<Record>] empty where all were passed over
         # @yieldparam bytes [Integer]
-        # @yieldparam documents [Array<Object, nil>, nil] what was decoded of each
+        # @yieldparam decoded [Boolean] whether they were decoded, as far as they can be
         # @yieldparam passed [Array(Integer, Integer, Integer), nil] how many were passed over, their bytes, and the offset behind the last
         # @raise [KafkaError] also where nothing has come for too long, or brokers refuse the credentials meanwhile
         def read(wait_ms, &)
@@ -65,6 +66,9 @@ module Guildhall
           errors.each { |error| note(error) }
           give_up if @silence
         end
+
+        # Ends a {#read} that waits. Any thread, while it is not closed.
+        def wake = @reader.wake
 
         def finish(place) = @cursors.delete(place)&.queue&.close
 
@@ -88,7 +92,7 @@ module Guildhall
 
         def allow(cursor) = cursor.queue.allow(@max_messages, @max_bytes)
 
-        def deliver(cursor, records, bytes, documents = nil, passed = nil)
+        def deliver(cursor, records, bytes, decoded = nil, passed = nil)
           return unless @cursors[cursor.place].equal?(cursor)
 
           cursor.next_offset = [records.any? ? records.last.offset + 1 : 0, *passed&.last].max
@@ -101,7 +105,7 @@ module Guildhall
           end
           return if count&.zero? && passed.nil?
 
-          yield cursor.place, records.first(count || records.size), bytes, documents&.first(count || records.size), passed
+          yield cursor.place, records.first(count || records.size), bytes, decoded, passed
         end
 
         # The last offsets of a range may hold no message, only marks of transactions: then the end of the partition says that it was read.

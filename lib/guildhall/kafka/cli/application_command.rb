@@ -20,6 +20,9 @@ module Guildhall
         PARTIAL_NOTE = "Topics and partitions that could not be queried are listed on standard error; the exit status is " \
                        "#{PARTIAL} then.".freeze
 
+        SIGNALS = %w[INT TERM].freeze
+        private_constant :SIGNALS
+
         private
 
         def define_options(options)
@@ -115,10 +118,11 @@ module Guildhall
 
         # The first signal ends the work in good order, the second one the process.
         # @param stop [#call] called in a trap
-        def interruptible(stop)
-          previous = %w[INT TERM].to_h do |name|
+        # @param again [String] what the second signal does: "SYSTEM_DEFAULT" does not even wait for what the process would still do
+        def interruptible(stop, again: "DEFAULT")
+          previous = SIGNALS.to_h do |name|
             [name, trap(name) do
-              trap(name, "DEFAULT")
+              SIGNALS.each { |one| trap(one, again) }
               @interrupted = true
               stop.call
             end]

@@ -99,6 +99,18 @@ module Guildhall
 
         def dry_run? = @options[:"dry-run"]
 
+        # Says after Ctrl-C what may be done and what is not: the brokers may do what they were asked for, although their answer is not
+        # waited for any more.
+        # @param left [Array<String>] names that are not done; the block takes away each that is
+        # @param done [String] a participle
+        def accounting_for(left, done)
+          yield
+        rescue Interrupt
+          first, *others = left
+          @err.puts("#{first} may have been #{done}#{"; these were not: #{others.join(", ")}" if others.any?}") if first
+          raise
+        end
+
         # Asks before what cannot be undone, on standard error, so that standard output has rows only.
         # @return [Boolean] whether to go on
         # @raise [Guildhall::ArgumentError] where nobody can answer

@@ -15,12 +15,11 @@ module Guildhall
         # The base of all commands: options that select dead letters.
         class DeadLettersCommand < ClusterCommand
           LETTER = %r{\A(?<topic>.+)/(?<partition>\d+)@(?<offset>\d+)\z}
-          MARKED = %i[replayed discarded settled].freeze
-          MARKS = {**MARKED.to_h { |mark| [mark, mark.name] }, nil => "-"}.freeze
           MARKS_NOTE = <<~TEXT
 
-            A dead letter is marked once it was replayed or discarded, in the offsets of the group GROUP_ID.replay, which brokers keep for
-            some days after the last change (offsets.retention.minutes). settled: one of these, but the broker has no room to say which.
+            A dead letter is marked once it was replayed or discarded, in the offsets of the group GROUP_ID.replay. Brokers keep them for
+            some days (offsets.retention.minutes) after the last change, or after the application, which writes them again, has run last.
+            settled: one of these, but the broker has no room to say which.
           TEXT
           private_constant :LETTER, :MARKS_NOTE
 
@@ -69,7 +68,7 @@ module Guildhall
                 yield dead_letters
                 dead_letters.problems
               end
-            rescue KafkaError, UnknownTopicError => error
+            rescue KafkaError, NewerFormatError, UnknownTopicError => error
               raise if error.is_a?(UnreachableError) || names.one?
 
               Broker::Problem.new(group: nil, topic: name, partitions: nil, error:)
@@ -151,7 +150,7 @@ module Guildhall
           # @return [Hash{Integer=>Broker::LetterMarks}, nil] nil: they are not known; which group keeps them, the application says
           def marks(dead_letters, ranges)
             dead_letters.marks(ranges.keys) if application?
-          rescue KafkaError => error
+          rescue KafkaError, NewerFormatError => error
             raise if error.is_a?(UnreachableError)
 
             dead_letters.report(nil, error) && nil
@@ -243,7 +242,7 @@ module Guildhall
           def cells(dead_letter)
             place = dead_letter.error_place && Printable.words(dead_letter.error_place[/\A.+?:\d+/] || dead_letter.error_place, 200)
             [dead_letter, time(dead_letter.time), dead_letter.source, dead_letter.source_group, dead_letter.attempts,
-             dead_letter.error_class, place, dead_letter.payload&.bytesize || "tombstone", @marks ? MARKS.fetch(mark(dead_letter)) : "?"]
+             dead_letter.error_class, place, dead_letter.payload&.bytesize || "tombstone", @marks ? (mark(dead_letter)&.name || "-") : "?"]
           end
 
           def data(dead_letter) = super(dead_letter, @marks)
@@ -285,7 +284,7 @@ module Guildhall
           end
 
           def lines(letter, marks)
-            rows = [["mark", marks ? MARKS.fetch(marks[letter.partition]&.of(letter.offset)) : "?"],
+            rows = [["mark", marks ? (marks[letter.partition]&.of(letter.offset)&.name || "-") : "?"],
                     ["from", "#{letter.source}, group #{letter.source_group || "-"}"],
                     ["dead since", "#{time(letter.time)} UTC, after #{letter.attempts || "?"} attempts, the first at " \
                                    "#{time(letter.first_failed_at) || "?"}"],
@@ -340,9 +339,10 @@ module Guildhall
             headers are those of the message as it was, and so is the partition; dead letters stay in the dead letter topic. Only what
             is there at the start is replayed, so that what fails again is not replayed for ever.
 
-            Each hundred are marked as replayed once the brokers have confirmed them: interrupted (Ctrl-C ends the hundred at hand
-            first) or killed, --rest goes on there, and at most a hundred are replayed twice. --rest leaves out what is marked, --all
-            what was discarded; what is named, or chosen by --offsets, is replayed whatever its mark.
+            Each hundred are sent and marked as replayed in one transaction: interrupted (Ctrl-C ends the hundred at hand first) or
+            killed, --rest goes on there, and nothing is replayed twice. After a kill, consumers may wait for up to 30 s for the
+            transaction to end; those with isolation.level read_uncommitted also see messages of one that was not committed. --rest
+            leaves out what is marked, --all what was discarded; what is named, or chosen by --offsets, is replayed whatever its mark.
             Every consumer group of the topic consumes what is replayed, also those that had handled it.
             It needs the application, whose GROUP_ID that is; --brokers and --profile name another cluster of it.
             #{MARKS_NOTE}
@@ -373,7 +373,7 @@ module Guildhall
             ranges = ranges_to_replay(dead_letters)
             return announce(dead_letters, ranges) if @options[:"dry-run"]
 
-            replay = Broker::Replay.new(dead_letters, Kafka.config, to: @options[:to], except:, again:) { |letter| wanted?(letter) }
+            replay = Broker::Replay.new(dead_letters, to: @options[:to], except:, again:) { |letter| wanted?(letter) }
             progress = progress(dead_letters, ranges)
             outcomes = {}
             interruptible(-> { replay.interrupt }) { replay.run(ranges) { |outcome| progress.call(outcomes[outcome.partition] = outcome) } }
@@ -384,7 +384,7 @@ module Guildhall
 
           # @return [Array<Symbol>] the marks of what is left out
           def except
-            return MARKED if @options[:rest]
+            return Broker::LetterMarks::MARKS if @options[:rest]
 
             @options[:all] ? %i[discarded] : []
           end
@@ -415,7 +415,7 @@ module Guildhall
             reported_at = Clock.now
             done = Hash.new(0)
             lambda do |outcome|
-              done[outcome.partition] = outcome.replayed + outcome.skipped
+              done[outcome.partition] = outcome.done + outcome.skipped
               next if Clock.now - reported_at < PROGRESS_INTERVAL_SECONDS
 
               reported_at = Clock.now
@@ -429,8 +429,7 @@ module Guildhall
 
             skipped = ", #{outcome.skipped} left out" if outcome.skipped.positive?
             offsets = " (offsets #{outcome.first} to #{outcome.last})" if outcome.first
-            unnoted = ", #{outcome.unnoted} of them not marked: --rest replays them again" if outcome.unnoted.positive?
-            "#{where}: #{outcome.replayed} of #{range.size} dead letters replayed#{offsets}#{skipped}#{unnoted}"
+            "#{where}: #{outcome.done} of #{range.size} dead letters replayed#{offsets}#{skipped}"
           end
 
           def advice(dead_letters)
@@ -466,8 +465,8 @@ module Guildhall
 
             each_topic do |dead_letters|
               ranges = chosen_ranges(dead_letters)
-              found = if @options[:"dry-run"] then count(dead_letters, ranges, MARKED)
-                      else ranges.sum { |partition, range| dead_letters.discard(partition, range) { |letter| wanted?(letter) } }
+              found = if @options[:"dry-run"] then count(dead_letters, ranges, Broker::LetterMarks::MARKS)
+                      else Broker::Discard.new(dead_letters) { |letter| wanted?(letter) }.run(ranges).sum(&:done)
                       end
               marked = ", those that are marked already stay as they are" if found.zero? && @named.any?
               @out.puts("#{dead_letters.name}: #{found} dead letters #{@options[:"dry-run"] ? "would be" : "were"} discarded#{marked}")

@@ -174,12 +174,15 @@ module Guildhall
           def perform
             raise Guildhall::ArgumentError, "which group? #{see_help}" if @arguments.empty?
 
+            names = @arguments.uniq
             admin do |admin|
-              @arguments.each { |name| @err.puts(described(admin, name)) }
+              names.each { |name| @err.puts(described(admin, name)) }
               next if dry_run?
-              next 1 unless agreed?("delete #{@arguments.join(", ")}, with what #{@arguments.one? ? "it has" : "they have"} committed?")
+              next 1 unless agreed?("delete #{names.join(", ")}, with what #{names.one? ? "it has" : "they have"} committed?")
 
-              admin.groups.delete(*@arguments) { |name| @out.puts("#{name} was deleted") }
+              accounting_for(names, "deleted") do
+                admin.groups.delete(*names) { |name| names.shift && @out.puts("#{name} was deleted") }
+              end
             end
           end
 

@@ -125,7 +125,7 @@ module Guildhall
           above = rows.select { |row| limits.any? { |name, limit| row.public_send(name)&.>(limit) } }
           above.first(NAMED).each do |row|
             @err.puts("guildhall: group #{row.group}, #{row.topic}/#{row.partition} is behind by #{row.messages} messages, " \
-                      "#{seconds(row) || "?"} s")
+                      "the oldest #{row.seconds ? Printable.duration(row.seconds) : "of unknown age"}")
           end
           @err.puts("guildhall: and #{above.size - NAMED} more") if above.size > NAMED
           return ABOVE if above.any?
@@ -206,7 +206,7 @@ module Guildhall
           behind = @rows.count { |row| row.messages.positive? }
           oldest = @rows.filter_map(&:seconds).max
           "#{@looked_at.strftime("%T")}  #{@rows.sum(&:messages)} messages in #{behind} of #{@rows.size} partitions" \
-            "#{format(", the oldest %.1f s", oldest) if oldest&.positive?}  (every #{format("%g", interval)} s)"
+            "#{", the oldest #{Printable.duration(oldest)}" if oldest&.positive?}  (every #{format("%g", interval)} s)"
         end
 
         def problem_lines = @rows.problems.map { |problem| "! #{problem}" }
@@ -220,8 +220,7 @@ module Guildhall
           when nil then nil
           when 0 then "yes"
           when Float::INFINITY then "never"
-          when ...60 then format("%.0fs", seconds)
-          else Reporting::Wording.duration(seconds)
+          else Printable.duration(seconds)
           end
         end
 

@@ -170,8 +170,9 @@ module Guildhall
         end
 
         def searched(progress)
-          "#{count(progress.found)} found#{", #{count(progress.undecodable)} not decodable" if progress.undecodable.positive?}; searched " \
-            "#{count(progress.messages)} messages#{share(progress)} (#{size(progress.bytes)}) of #{places(progress)} in " \
+          found, undecodable, messages = [progress.found, progress.undecodable, progress.messages].map { |one| Printable.number(one) }
+          "#{found} found#{", #{undecodable} not decodable" if progress.undecodable.positive?}; searched " \
+            "#{messages} messages#{share(progress)} (#{Printable.size(progress.bytes)}) of #{places(progress)} in " \
             "#{format("%.1f", progress.seconds)} s"
         end
 
@@ -213,13 +214,6 @@ module Guildhall
         def without_secret(argument)
           option, name, value = /\A(-\w*?X|--[a-z-]+=)?([\w.]+=)?(.*)\z/m.match(argument).captures # options may be abbreviated, and joined
           Config::Secrets.secret?(name.to_s.delete_suffix("="), value) ? "#{option}#{name}#{Config::Secrets::HIDDEN}" : argument
-        end
-
-        def count(number) = number.to_s.gsub(/(\d)(?=(\d{3})+\z)/, '\1,')
-
-        def size(bytes)
-          unit = %w[B KB MB GB TB].each_with_index.find { |_, power| bytes < 1000**(power + 1) } || ["TB", 4]
-          unit.last.zero? ? "#{bytes} B" : format("%.1f %s", bytes.fdiv(1000**unit.last), unit.first)
         end
       end
     end

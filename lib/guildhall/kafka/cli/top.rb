@@ -198,7 +198,7 @@ module Guildhall
           apps = processes.map { |report| report["app"] }.uniq.join(", ")
           "#{@looked_at.strftime("%T")}  #{"#{apps}: " if processes.any?}" \
             "#{processes.one? ? "1 process" : "#{processes.size} processes"}, #{Printable.count(partitions.size, "partition")}" \
-            "#{behind(partitions)}#{", the oldest #{Reporting::Wording.duration(oldest)}" if oldest}"
+            "#{behind(partitions)}#{", the oldest #{Printable.duration(oldest)}" if oldest}"
         end
 
         def behind(partitions)
@@ -214,7 +214,7 @@ module Guildhall
         end
 
         def attention(width)
-          items = Reporting::Attention.of(reports)
+          items = Reporting::Attention.of(reports, before: @before, limits:)
           return ["nothing needs attention"] if items.empty? && @answers.all?(&:report)
 
           items.flat_map { |item| wrapped("#{MARKS.fetch(item.severity)} #{item.place}: #{item.text}", width) }
@@ -234,7 +234,7 @@ module Guildhall
 
         def process(report)
           before = @before[report["process"]]
-          up = report["started"] && Reporting::Wording.duration(report["at"] - report["started"])
+          up = report["started"] && Printable.duration(report["at"] - report["started"])
           ["#{report["host"]}:#{report["pid"]}", report["state"], up,
            memory(report), share(report, before, "cpu")&.then { |cores| format("%.2f", cores) },
            share(report, before, "gc")&.then { |share| format("%.0f %%", share * 100) },
@@ -261,12 +261,15 @@ module Guildhall
           found = processes.flat_map do |report|
             report["topics"].flat_map { |topic| topic["partitions"].map { |row| [row, topic, report] } }
           end
-          found.sort_by { |row, topic,| [*urgency(row), topic["group"], topic["topic"], row["partition"]] }
+          found.sort_by { |row, topic,| [*urgency(row, topic["topic"]), topic["group"], topic["topic"], row["partition"]] }
             .map { |row, topic, report| [row, cells(row, topic, report)] }
         end
 
-        def urgency(row)
-          severity = Reporting::Attention.severity(row)
+        # Those of the application, if it was loaded.
+        def limits = @limits ||= defined?(Kafka.application) ? Kafka.config.attention_limits : Reporting::Limits::DEFAULT
+
+        def urgency(row, topic)
+          severity = Reporting::Attention.severity(row, limits: limits.of(topic))
           [severity ? Reporting::Attention::SEVERITIES.index(severity) : MARKS.size, -Reporting::Wording.age(row).to_f, -row["lag"].to_i]
         end
 
@@ -278,7 +281,7 @@ module Guildhall
           seconds = last && (report["at"] - @before[report["process"]]["at"])
           error = row["error"]
           [topic["group"], "#{topic["topic"]}/#{row["partition"]}", Reporting::Wording.state(row), row["lag"],
-           Reporting::Wording.age(row)&.then { |age| Reporting::Wording.duration(age) }, row["position"], row["end_offset"],
+           Reporting::Wording.age(row)&.then { |age| Printable.duration(age) }, row["position"], row["end_offset"],
            rate(row, last, "end_offset", seconds), rate(row, last, "position", seconds), row["attempt"],
            row.dig("parked", "keys"), "#{report["host"]}:#{report["pid"]}", error && error["now"] ? error["error_class"] : nil]
         end

@@ -46,6 +46,19 @@ module Guildhall
             failed.empty? ? 0 : 1
           end
 
+          # As {#each_name}, of a change that cannot be taken back.
+          # @param done [String] as of {ChangeCommand#accounting_for}
+          def change_each(list, done)
+            left = list.dup
+            accounting_for(left, done) do
+              each_name(list) do |name|
+                left.shift until left.first == name # those that were refused have had a line of their own
+                yield name
+                left.shift
+              end
+            end
+          end
+
           # @return [String] a topic that is to be deleted, or its messages
           def described(topic)
             count = topic.messages
@@ -217,7 +230,8 @@ module Guildhall
           include Named
 
           NOTES = <<~TEXT
-            Nothing brings the messages back. Groups that consume the topic find it missing.
+            Nothing brings the messages back. Groups that consume the topic find it missing. All topics are looked for first: if
+            one is missing, none is deleted, because its name may be another's.
           TEXT
           private_constant :NOTES
 
@@ -236,25 +250,34 @@ module Guildhall
 
           def perform
             admin do |admin|
-              found = names.filter_map { |name| find(admin.topics, name) }
+              found = find(admin.topics) or next 2
               next @out.puts("nothing to delete") if found.empty?
 
               list = found.map { |topic| described(topic) }
               next list.each { |line| @out.puts("#{line} would be deleted") } if dry_run?
               next 1 unless agreed?("delete #{list.join(", ")}, with all messages?")
 
-              each_name(found.map(&:name)) do |name|
+              change_each(found.map(&:name), "deleted") do |name|
                 admin.topics.delete(name)
                 @out.puts("#{name} is deleted")
               end
             end
           end
 
-          # Every topic is looked for before one is deleted: a name that is wrong may be another's.
-          def find(topics, name)
-            topics[name]
-          rescue UnknownTopicError
-            raise unless @options[:"if-there"]
+          # @return [Array<Topic>, nil] nil: some are missing, and were named
+          def find(topics)
+            missing = []
+            found = names.filter_map do |name|
+              topics[name]
+            rescue UnknownTopicError => error
+              missing << error
+              nil
+            end
+            return found if missing.empty? || @options[:"if-there"]
+
+            missing.each { |error| @err.puts("guildhall: #{error.message}") }
+            @err.puts("guildhall: nothing was deleted; --if-there deletes the others") if found.any?
+            nil
           end
         end
 
@@ -292,7 +315,7 @@ module Guildhall
               next list.each { |line| @out.puts("#{line} would grow") } if dry_run?
               next 1 unless agreed?("grow #{list.join(", ")}? Messages with the same key go to other partitions from then on.")
 
-              each_name do |name|
+              change_each(names, "changed") do |name|
                 admin.topics.grow(name, partitions: number)
                 @out.puts("#{name} has #{Printable.count(number, "partition")} now, #{counts[name]} before")
               end
@@ -448,7 +471,7 @@ module Guildhall
               next @out.puts("would #{question}") if dry_run?
               next 1 unless agreed?("#{question}?")
 
-              left = admin.topics.trim(topic.name, before:, partitions: numbers)
+              left = accounting_for([topic.name], "trimmed") { admin.topics.trim(topic.name, before:, partitions: numbers) }
               left.each { |partition, offset| @out.puts("#{topic.name}/#{partition} begins at offset #{offset}") }
               nil
             end

@@ -8,6 +8,7 @@ module Guildhall
   module Kafka
     class Config
       # Names and values of librdkafka's settings, checked by librdkafka itself.
+      # @api private
       module LibrdkafkaSettings
         # Settings that the framework decides: name => [its value, why an application must not set another].
         RESERVED_SETTINGS = {
@@ -115,6 +116,7 @@ module Guildhall
       end
 
       # Secret values of librdkafka's settings: no message, no `inspect` and no log has them.
+      # @api private
       module Secrets
         NAMES = /password|passphrase|secret|private\.key|key\.pem|\Assl_key\z|\Asasl\.oauthbearer\.config\z|token\z/
         # Credentials within an address.

@@ -12,14 +12,18 @@ module Guildhall
     module DeadLetterQueue
       # The headers that a message has beside its own when it goes to a retry topic or a dead letter topic: where it comes from, how
       # often and why it failed.
+      # @api private
       module DeadLetterHeaders
+        # Of these headers; a message without {VERSION_NAME} has the first one.
+        VERSION = 1
+        VERSION_NAME = "guildhall_source_version" # "source_version" may be a header of the application's
         # The message's origin, and when it failed first. Retry topics on its way keep these headers.
         FIRST = %w[source_topic source_partition source_offset source_consumer_group source_first_failed_at].freeze
         # Of the error that it has failed with last. Not every error has the last two.
         ERROR = %w[source_error_class source_error_place source_error_message].freeze
-        NAMES = [*FIRST, "source_attempts", *ERROR].freeze
+        NAMES = [*FIRST, "source_attempts", *ERROR, VERSION_NAME].freeze
         MAX_TEXT_BYTES = 500
-        private_constant :FIRST, :ERROR, :MAX_TEXT_BYTES
+        private_constant :VERSION_NAME, :FIRST, :ERROR, :MAX_TEXT_BYTES
 
         # All headers of the message that is sent: its own, and these.
         # @param attempts [Integer] how often it has failed in this topic
@@ -29,7 +33,8 @@ module Guildhall
           here = [message.topic, message.partition.to_s, message.offset.to_s, topic.group, Time.now.utc.iso8601(3)]
           first = FIRST.zip(here).to_h { |name, value| [name, text(passed[name]) || value] }
           all = (attempts(passed).to_i + attempts).to_s
-          {**message.raw_headers.except(*ERROR), **first, "source_attempts" => all, **of_error(error, messages)}
+          own = {**first, "source_attempts" => all, **of_error(error, messages), VERSION_NAME => [version(passed).to_i, VERSION].max.to_s}
+          {**message.raw_headers.except(*ERROR), **own}
         end
 
         def self.of_error(error, messages)
@@ -40,6 +45,9 @@ module Guildhall
 
         # How often the message has failed before it came here; nil where no header says so.
         def self.attempts(headers) = Digits.integer(text(headers["source_attempts"]))
+
+        # nil where no header says so.
+        def self.version(headers) = Digits.integer(text(headers[VERSION_NAME]))
 
         # A header that was there before, or that another tool has added to, is one of several values: the last one counts.
         def self.text(value) = value.is_a?(Array) ? value.last : value

@@ -9,6 +9,7 @@ module Guildhall
     module DeadLetterQueue
       # Sends messages to the next retry topic or to the dead letter topic, with their bytes, key and headers, and with what went
       # wrong in further headers. Which messages, and when, {Partition::FailurePolicy} decides.
+      # @api private
       class Dispatcher
         def initialize(topic, application)
           @topic = topic

@@ -9,6 +9,7 @@ module Guildhall
     module Filtering
       # Calls the filters of a partition with each of its batches, once, before the consumer sees it. Messages that have to wait become a
       # batch of their own, which pauses the partition when its turn comes. Used by one runner at a time.
+      # @api private
       class FilterRunner
         def initialize(partition)
           @partition = partition

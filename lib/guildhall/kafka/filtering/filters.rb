@@ -11,6 +11,7 @@ module Guildhall
     # for; each partition has an instance of its own while it is assigned, and calls it with a {FilterContext}.
     module Filtering
       # At most `limit` messages of a partition pass in any period of `per` seconds; the others wait.
+      # @api private
       class Throttle
         extend Settings::Declared
 
@@ -57,6 +58,7 @@ module Guildhall
       end
 
       # A message waits until it is `seconds` old.
+      # @api private
       class Delay
         def call(messages)
           now = Time.now
@@ -70,6 +72,7 @@ module Guildhall
       end
 
       # Messages that are older than `seconds` are not consumed.
+      # @api private
       class Expire
         def call(messages)
           oldest = Time.now - seconds
@@ -78,6 +81,7 @@ module Guildhall
       end
 
       # Some messages out of many. Their offsets alone decide which, so that a message that comes again gets the same answer.
+      # @api private
       class Sample
         extend Settings::Declared
 
@@ -99,6 +103,7 @@ module Guildhall
       end
 
       # Of a topic's messages those that belong to one segment, of several that consume the same topic: see {Routing::GroupBuilder#consumer_group}.
+      # @api private
       class Segment
         BY = OptionRules.rule("what is called with a message") do |value|
           value.respond_to?(:call) && (Settings::Rules.arity_problem(value, 1) || true)
@@ -124,6 +129,7 @@ module Guildhall
       end
 
       # Of messages with the same id only the first is consumed, as long as its id is among the last `window` ones of its partition.
+      # @api private
       class Deduplicate
         extend Settings::Declared
 
@@ -165,6 +171,7 @@ module Guildhall
       end
 
       # The filters, by the settings of routes.
+      # @api private
       BUILT_IN = Settings::Table.new do
         setting :throttle, nil, Throttle, "lets that many messages of a partition through in any such period; the others wait"
         setting :delay, nil, Delay, "each message waits until it is that old"

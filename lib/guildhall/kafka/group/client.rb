@@ -39,6 +39,7 @@ module Guildhall
           def initialize(settings, listener)
             super(settings)
             @listener = listener
+            @closing = @answered = false
             # librdkafka calls these as long as the client lives: they must not be collected.
             @rebalance = FFI::Function.new(:void, %i[pointer int pointer pointer]) { |client, code, list, _| rebalance(client, code, list) }
             @statistics = FFI::Function.new(:int, %i[pointer pointer size_t pointer]) do |_client, json, size, _opaque|
@@ -49,6 +50,12 @@ module Guildhall
               @listener.client_failed(code, reason)
             end
           end
+
+          # The client leaves. If a partition had just been assigned, librdkafka asks twice then: to take it, and to give it up. The first
+          # answer, whatever it says, gives up all. The second one comes when the membership may have ended, and what comes behind that end
+          # is dropped (2.16.0, rd_kafka_cgrp_op_serve): who waits for it waits for ever.
+          def begin_closing = @closing = true
+          def closing? = @closing
 
           # It hears of nothing any more.
           def forget_listener = @listener = NOBODY
@@ -71,11 +78,14 @@ module Guildhall
 
             @listener.partitions_revoked(pairs, lost: Rdkafka::Bindings.rd_kafka_assignment_lost(client) != 0)
           ensure # also if the listener raises: else the group would wait for this member
-            if Rdkafka::Bindings.rd_kafka_rebalance_protocol(client) == "COOPERATIVE"
-              Rdkafka::Bindings.public_send(assigned ? :rd_kafka_incremental_assign : :rd_kafka_incremental_unassign, client, list)
-            else
-              Rdkafka::Bindings.rd_kafka_assign(client, assigned ? list : FFI::Pointer::NULL)
-            end
+            answer(client, list, assigned)
+          end
+
+          def answer(client, list, assigned)
+            return if @answered
+
+            @answered = @closing
+            Broker::Librdkafka.answer_rebalance(client, list, assigned:)
           end
         end
         private_constant :Configuration
@@ -83,7 +93,16 @@ module Guildhall
         # A consumer's identity in its group, with the group's generation: the coordinator refuses offsets of an earlier generation. Stands
         # for the consumer when the gem sends offsets to a transaction, because the gem would ask the consumer too late.
         class GroupMetadata
-          def initialize(pointer) = @pointer = pointer
+          # Of a group without members.
+          def self.of(group) = new(Kafka::Broker::Librdkafka.rd_kafka_consumer_group_metadata_new(group), group)
+
+          # @return [String, nil] nil: of a member
+          attr_reader :group
+
+          def initialize(pointer, group = nil)
+            @pointer = pointer
+            @group = group
+          end
 
           # Called by the gem, which destroys it.
           def consumer_group_metadata_pointer = @pointer.tap { @pointer = nil }
@@ -129,6 +148,7 @@ module Guildhall
           @native = Broker::NativeClient.of(@consumer)
           @commits = Commits.new(self)
           @subscribed = false
+          @asking = Mutex.new
           @tokens = Tokens.keeper(settings)
           @tokens&.add(self)
         end
@@ -148,8 +168,8 @@ module Guildhall
 
         def subscribed? = @subscribed
 
-        # @return [String] as its group's coordinator knows it; empty: it has not joined yet. Any thread
-        def member_id = @consumer.member_id.to_s
+        # @return [String] as its group's coordinator knows it; empty: it has not joined yet, or leaves. Any thread
+        def member_id = ask { @consumer.member_id }.to_s
 
         # Reads these partitions and no others, whatever others do: without a group.
         def assign(offsets)
@@ -170,8 +190,8 @@ module Guildhall
           end
         end
 
-        # Who this is in the group now; who asks has to destroy it. Any thread.
-        def group_metadata = GroupMetadata.new(@consumer.consumer_group_metadata_pointer)
+        # @return [GroupMetadata, nil] who this is in the group now; who asks has to destroy it. nil: it leaves. Any thread
+        def group_metadata = ask { GroupMetadata.new(@consumer.consumer_group_metadata_pointer) }
         def seek(topic, partition, offset) = @consumer.seek_by(topic, partition, offset)
 
         # Blocks for the broker's answer. A Time means the first message at or after it.
@@ -202,7 +222,7 @@ module Guildhall
         end
 
         # Without asking the broker, the offset behind what was read last, message or not; nil: nothing was since the last seek.
-        def position(topic, partition) = offset_in(@consumer.position(list(topic, partition)), topic)
+        def position(topic, partition) = with_handle { |handle| Broker::Librdkafka.position(handle, topic, partition) }
 
         # Without asking the broker, from its last answer: the offset of the first message that was not deleted, and the one that the next
         # message will get; nil: librdkafka does not know.
@@ -215,6 +235,7 @@ module Guildhall
         def close(timeout: CLOSE_TIMEOUT_SECONDS)
           limit = Clock.now + timeout
           @commits.close
+          @asking.synchronize { @config.begin_closing }
           rest = @native.leave(timeout)
           @tokens&.remove(self)
           handle = Broker::NativeClient.detach(@consumer)
@@ -226,6 +247,10 @@ module Guildhall
         end
 
         private
+
+        # What librdkafka's thread answers that ends the membership: behind that end it would answer nothing.
+        # @return [Object, nil] nil: that has begun
+        def ask = @asking.synchronize { yield unless @config.closing? }
 
         def known_offsets(topic, partition)
           low = FFI::MemoryPointer.new(:int64)

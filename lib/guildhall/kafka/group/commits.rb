@@ -124,7 +124,7 @@ module Guildhall
 
         def release(permit)
           @permit << permit
-        rescue ClosedQueueError
+        rescue ::ClosedQueueError # Ruby's: the queue is one of threads
           nil # there are no more turns
         end
 

@@ -16,6 +16,7 @@ require_relative "protocols"
 module Guildhall
   module Kafka
     # A membership in a consumer group: the thread that polls, the client of librdkafka, its commits.
+    # @api private
     module Group
       # The thread that reads some topics of one consumer group: it polls, hands messages to the partitions, and takes part in
       # rebalances. It never runs the application's code. It waits for that code only when a partition is revoked while its
@@ -37,6 +38,8 @@ module Guildhall
         # @return [Counts] written by the threads of the listener and the timer
         attr_reader :counts
         attr_reader :client, :group
+        # @return [String, nil] as the brokers name it in its group, since the group has assigned something to it, if only nothing
+        attr_reader :member_id
         # @return [Integer] which it is of this process's members of the group, from 1
         attr_reader :number
         # @return [Float] when it has last polled, was made, or began to close its client, of the {Clock}
@@ -56,11 +59,11 @@ module Guildhall
           @requests = Thread::Queue.new
           @lock = Mutex.new
           @helpers = []
-          @reader = @membership = @deadline = nil
+          @reader = @membership = @deadline = @member_id = nil
           @answers = Reachability::Answers.new(settings, runtime.reachability)
           @polled_at = Clock.now
           @counts = Counts.new(0, nil, 0, 0, 0)
-          @failed = @over = @assigned = false
+          @failed = @over = @assigned = @joined = false
           @closed = true
         end
 
@@ -119,8 +122,9 @@ module Guildhall
         def partitions_assigned(pairs)
           # A partition without a reader would never be read: the client rejoins the group.
           ErrorBoundary.run(->(error) { request { raise error } }) do
+            @member_id = @client.member_id.then { |id| id unless id.empty? }
             pairs.each { |name, number| assign(name, number) }
-            @assigned = true
+            @assigned = @joined = true
             @counts.rebalances += 1
             @counts.rebalanced_at = Clock.now
             @membership&.assigned
@@ -216,7 +220,7 @@ module Guildhall
         end
 
         def listen
-          @closed = @assigned = @failed = false
+          @closed = @assigned = @joined = @failed = false
           @polled_at = Clock.now
           @answers.restart
           @client = Client.new(Reachability::Answers.settings(settings), self)
@@ -255,7 +259,7 @@ module Guildhall
         end
 
         def create_topics
-          creation = Broker::TopicCreation.new(settings, @topics) do |error, name|
+          creation = Broker::TopicCreation.new(settings, Routing::DeclaredTopic.made(@topics)) do |error, name|
             @runtime.error(error, "topic_creation", group: @group, topic: name)
           end
           # While no broker answers it does not poll, but counts as alive (`polled_at`).
@@ -284,7 +288,7 @@ module Guildhall
 
         def report(error)
           return partition_of(error.topic, error.partition)&.notify(:eofed) if error.end_of_partition?
-          raise FatalError.of(@client, @group) if (@failed = error.fatal?)
+          raise FatalError.of(@client, @group, joined: @joined) if (@failed = error.fatal?)
 
           partitions.each { |partition| partition.missing = true if partition.name == error.topic } if error.unknown_topic?
           found = KafkaError.from(error, @group)
@@ -342,7 +346,7 @@ module Guildhall
           reader&.close
           @polled_at = Clock.now # a client takes up to CLOSE_TIMEOUT_SECONDS to close, and is replaced then
           @closed = @client.nil? || @client.close(timeout: close_timeout)
-          @client = @membership = nil
+          @client = @membership = @member_id = nil
         end
 
         # After a fatal error librdkafka asks for nothing more.

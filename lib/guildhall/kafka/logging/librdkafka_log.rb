@@ -10,6 +10,7 @@ module Guildhall
     module Logging
       # Takes the place of the process's `Rdkafka::Config.logger`: prints the same line at most once in {PAUSE_SECONDS}, with a count. Lines
       # about brokers that cannot be reached are passed on for an event, and not printed.
+      # @api private
       class LibrdkafkaLog < Logger
         PAUSE_SECONDS = 10
         # "[thrd:NAME]: BROKER: REASON (after 0ms in state CONNECT, …)". BROKER is host:port/id, after the protocol where that is not

@@ -10,7 +10,11 @@ module Guildhall
     class Messages
       # Records of one partition that were read together, in the order of their offsets, with what becomes of their payloads. Records
       # are referred to by their index.
+      # @api private
       class Batch
+        INDEXES = (0...1024).to_a.freeze # a part of it shares its memory, and costs nothing for each message
+        private_constant :INDEXES
+
         # @return [Float] when it was read, of the {Clock}
         attr_reader :read_at
         # @return [Integer] the offset after the batch
@@ -42,7 +46,7 @@ module Guildhall
         def kept
           @kept ||= begin
             @results.wait if @results.filtering?
-            undropped((0...@records.size).to_a)
+            undropped(@records.size <= INDEXES.size ? INDEXES.first(@records.size) : (0...@records.size).to_a)
           end
         end
 

@@ -9,23 +9,33 @@ module Guildhall
     module Metrics
       # Makes metrics of one application's events, and lets {Sampler} measure the rest each time that lag is measured. Subscribes only to
       # events that become a figure. Its subscribers run in the thread that publishes.
+      # @api private
       class Collector
+        NONE = {}.freeze
+        private_constant :NONE
+
         # @param backends [Array<#record>] called in any thread; what one raises harms no other, and no other figure
-        def initialize(application, backends)
+        # @param distributions [Boolean] whether one of them wants these of batches
+        def initialize(application, backends, distributions: true)
           @application = application
           @backends = backends
+          @distributions = distributions
           @sampler = Sampler.new(application) { |*value| record(*value) }
           @buffer = Buffer.new(->(seconds, &flush) { application.timer&.after(seconds, &flush) }) { |*value| record(*value) }
         end
 
         # Subscribes to each event that has a method below, with "_" for ".".
-        def attach
-          Events::NAMES.each do |name|
+        # @param names [Array<String>] of events whose figures are wanted
+        def attach(names = Events::NAMES)
+          names.each do |name|
             handler = name.tr(".", "_")
             @application.instrumentation.subscribe(name) { |event| send(handler, **event.payload) } if respond_to?(handler, true)
           end
           self
         end
+
+        # Passes on what was collected until now.
+        def flush = @buffer.flush
 
         private
 
@@ -41,7 +51,7 @@ module Guildhall
         def consumer_consumed(size:, bytes:, dropped:, seconds:, waited:, **payload)
           @buffer.add(payload.slice(*PLACE),
             {"consumed.messages" => size, "consumed.bytes" => bytes, "consumed.batches" => 1, "dropped.messages" => dropped},
-            {"consumed.seconds" => seconds, "consumed.wait_seconds" => waited})
+            @distributions ? {"consumed.seconds" => seconds, "consumed.wait_seconds" => waited} : NONE)
         end
 
         def consumer_skipped(dropped:, **payload) = @buffer.add(payload.slice(*PLACE), {"dropped.messages" => dropped})
@@ -89,14 +99,23 @@ module Guildhall
           record("schedule.seconds", seconds, {group:, task:})
         end
 
+        def garbage_collection_run(reason:, seconds:, put_off:)
+          record("gc.full", 1, {reason: reason.name})
+          record("gc.full_seconds", seconds, {reason: reason.name})
+          record("gc.put_off", put_off)
+        end
+
+        def outbox_sent(topic:, size:) = record("outbox.sent", size, {topic:})
+        def outbox_measured(**figures) = figures.each { |name, value| record("outbox.#{name}", value) }
+
         def partition_stalled(**payload) = count("stalled", payload)
 
         def lag_measured(partitions:, **)
-          @buffer.flush
+          flush
           @sampler.sample(partitions)
         end
 
-        def app_stopped(**) = @buffer.flush
+        def app_stopped(**) = flush
 
         # Collects figures of batches, and passes them to the backends together, a quarter of a second later at the latest: counters added
         # up, each value of a distribution. Batches come by the hundred a second, and a backend that is called once between two batches
@@ -150,6 +169,7 @@ module Guildhall
       end
 
       # Measures what has no events: partitions, memory, threads, the pool, the producer, the garbage collector. Used by one thread.
+      # @api private
       class Sampler
         def initialize(application, &record)
           @application = application
@@ -168,7 +188,7 @@ module Guildhall
             gauge("members", of_group.size, {group:})
             gauge("broker.silence_seconds", of_group.map { |listener| listener.answers.seconds }.min, {group:})
           end
-          assigned = @application.partitions.map { |partition| sample_partition(partition) }
+          assigned = @application.partitions.to_set { |partition| sample_partition(partition) }
           gauge("partitions", assigned.size)
           reset_gone(assigned, listeners)
           sample_process

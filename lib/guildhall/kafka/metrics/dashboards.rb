@@ -8,6 +8,7 @@ module Guildhall
   module Kafka
     module Metrics
       # Dashboards to import and the table of the guide, made of the list of metrics. `guildhall metrics` prints them.
+      # @api private
       module Dashboards
         # The rows of a page, in their order: title => how the names of the row's metrics begin.
         ROWS = {
@@ -15,7 +16,7 @@ module Guildhall
           "Failures" => %w[retries retry_topic parked dead_letters errors],
           "Brokers and schema registries" => %w[broker. oauth_token. schema_registry.], "Group" => %w[members rebalances commit],
           "Transactions and schedules" => %w[transaction schedule],
-          "Threads and workers" => %w[runners pool gc], "Producing" => %w[produce]
+          "Threads and workers" => %w[runners pool gc], "Producing" => %w[produce outbox]
         }.freeze
         FORMATS = %w[markdown grafana datadog].freeze # each a method
         GRAFANA_UNITS = {seconds: "s", bytes: "bytes", ratio: "percentunit"}.freeze

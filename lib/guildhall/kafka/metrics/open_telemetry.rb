@@ -69,6 +69,7 @@ module Guildhall
         #     config.middleware << tracing
         #     config.producer_middleware << tracing.method(:produce)
         class Tracing
+          # @api private
           MAX_LINKS = 128 # the SDK keeps no more of a span's
           RULES = OptionRules.new("argument", tracer: OptionRules.object("an OpenTelemetry::Trace::Tracer", :in_span).or(nil))
           private_constant :RULES

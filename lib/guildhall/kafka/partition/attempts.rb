@@ -14,6 +14,7 @@ module Guildhall
     class Partition
       # The attempts at the first message that is not done, of a partition or of one parked key: which message that is, what has happened
       # to it, and the pauses between its attempts. {FailurePolicy} decides. Used by one runner at a time; {#number} by any thread.
+      # @api private
       class Attempts
         # The error of the last call that has raised. kind: :outage or :contention (it says nothing about the message, and is repeated for
         # as long as it lasts), :counted, or :not_called (what comes before `consume` has raised); failures: in a row, of that kind;

@@ -8,6 +8,7 @@ module Guildhall
       # The batches of a partition that are in memory, the first of them in work, and how much more the reader may take: nothing
       # while the partition rests or moves, else a batch at a time. What they hold counts as in flight, but while the partition
       # rests: no runner works on it then, and it must not block the others. With the lock of {Inbox} held.
+      # @api private
       class Backlog
         extend Forwardable
 

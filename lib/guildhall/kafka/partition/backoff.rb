@@ -6,6 +6,7 @@ module Guildhall
   module Kafka
     class Partition
       # How long a partition rests after its consumer raised.
+      # @api private
       class Backoff
         JITTER = 0.2 # so that partitions that failed together do not come back together
 

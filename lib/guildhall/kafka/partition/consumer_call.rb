@@ -11,6 +11,7 @@ module Guildhall
     class Partition
       # One consumer, and the call of `consume` that it is in: what it asks of its partition, and what it has said about its
       # messages. A partition has one, or, with virtual partitions, one for each of them, and one for consumption in order.
+      # @api private
       class ConsumerCall
         extend Forwardable
 

@@ -8,6 +8,7 @@ module Guildhall
     class Partition
       # The consumers of a partition: one for consumption in order, one for each virtual partition that was used, and one that tries parked
       # keys again. Each is made when it is first needed.
+      # @api private
       class Consumers
         def initialize(partition)
           @partition = partition

@@ -8,6 +8,7 @@ module Guildhall
   module Kafka
     class Partition
       # Carries out what was decided: sends messages to the dead letters, or to a retry topic, with {Dispatches}. Any thread.
+      # @api private
       class DeadLetters
         # One decision: the messages of it that are not settled yet.
         class Letters

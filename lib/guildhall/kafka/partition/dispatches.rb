@@ -16,6 +16,7 @@ module Guildhall
       # What is sent is an object with these methods: `generation`, of the messages; `first`, the first message that is not sent, nil: all
       # are; `target`, the topic of that one; `deliver(give_up)`, which blocks until the brokers have all, or raises; `abandon`: nobody
       # waits for it any more; `settled`, called once the brokers have all, but not where a seek, or the partition's end, has made it void.
+      # @api private
       class Dispatches
         # Seconds that a partition which is given up waits for a dispatch that has not failed yet.
         GRACE_SECONDS = 1

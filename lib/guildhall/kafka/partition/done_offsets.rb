@@ -5,6 +5,7 @@ module Guildhall
     class Partition
       # Which messages of a partition are done: all before a position, and ranges behind it. However many messages they hold, what
       # is kept is their bounds. With the lock of {Progress} held.
+      # @api private
       class DoneOffsets
         # @return [Integer, nil] the first offset that is not done; nil: nothing is known yet
         attr_reader :position

@@ -4,11 +4,15 @@ module Guildhall
   module Kafka
     class Partition
       # Which messages behind a committed offset are done already, written into the offset's metadata: beside the user's
-      # own, ignored by members that do not know it, and cut off where it grows too long (what does not fit is redone).
+      # own, ignored by members that do not know it or its version, and cut off where it grows too long (what does not fit is redone).
       #
       #     user's text␟gh1:gap.length,gap.length…     in base 36, from the offset on
+      # @api private
       module DoneRanges
-        MARK = "\u241Fgh1:"
+        VERSION = 1
+        MARK = "\u241Fgh#{VERSION}:".freeze
+        ANY_VERSION = /\u241Fgh(\d+):/
+        private_constant :ANY_VERSION
         BROKERS_MAX_BYTES = 4_096 # what they commit at most: `offset.metadata.max.bytes`, unless it is set
         MAX_BYTES = 3_000 # with the user's text, so that some is left
 
@@ -39,10 +43,13 @@ module Guildhall
           []
         end
 
+        # @return [Integer, nil] of the format; nil: no ranges are there
+        def self.version(metadata) = metadata.to_s.dup.force_encoding(Encoding::UTF_8).scrub[ANY_VERSION, 1]&.to_i
+
         # @return [String, nil] the user's own part of an offset's metadata
         def self.text(metadata)
           text = metadata.to_s.dup.force_encoding(Encoding::UTF_8)
-          text = text[0...(text.index(MARK) || text.size)] if text.valid_encoding?
+          text = text[0...(text.index(ANY_VERSION) || text.size)] if text.valid_encoding?
           text unless text.empty?
         end
 

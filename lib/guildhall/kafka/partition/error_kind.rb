@@ -13,6 +13,7 @@ module Guildhall
       # ({Runtime::Contention}); undecodable payloads need no second look; everything else counts as an attempt.
       #
       # Classes of libraries are compared by name, with superclasses and modules: no library is loaded, and none has to be there.
+      # @api private
       module ErrorKind
         # A service cannot be reached, or does not answer. A route adds classes of its own by `retries transient:`.
         OUTAGES = %w[

@@ -8,6 +8,7 @@ module Guildhall
     class Partition
       # Decides what follows when a consumer has raised, from what is known about that call and from what has happened before. It needs no
       # thread, no broker and no clock: the same failure and the same history give the same decision. In order, virtual and by key alike.
+      # @api private
       class FailurePolicy
         # A call of `consume` that has raised.
         FailedCall = Data.define(

@@ -18,20 +18,23 @@ module Guildhall
       # It rests while there is any reason. Each has an end of its own, so that a user's pause outlasts a back-off, and quiet both:
       #
       #     :user         | {Consumer#resume}, or the time that {Consumer#pause} was given
+      #     :command      | its time, or a command ({Commanding})
       #     :backoff      | its time
       #     :filter       | the time that a filter has asked for
       #     :keys         | a parked key makes progress
       #     :dead_letters | the brokers have the dead letters
       #     :forwarding   | the brokers have what a consumer sends on
       #     :quiet        | {Runtime#resume}
+      # @api private
       class Inbox
         # A reason to rest: since when, until when (times of the {Clock}; nil: it has no such time), and the alarm for that.
         Rest = Struct.new(:since, :until, :alarm)
-        private_constant :Rest
+        SUSPENDING = %i[user command quiet].freeze # parked keys are not tried either
+        private_constant :Rest, :SUSPENDING
 
         # What {Snapshot} has of it, of one moment: state, working and busy_since as here; rests: since and until when, by reason;
-        # messages: how many are in memory.
-        View = Data.define(:state, :rests, :working, :busy_since, :messages)
+        # messages: how many are in memory; thread: the runner that works, nil: none does, or it tries parked keys.
+        View = Data.define(:state, :rests, :working, :busy_since, :messages, :thread)
 
         # @return [Symbol, nil] :revoked or :shutdown, the first that was said; nil: it is not given up
         attr_reader :leaving
@@ -51,7 +54,7 @@ module Guildhall
           @runners = runners
           @job = job
           @runner = :none # :none → :called → :working
-          @called_at = nil
+          @called_at = @thread = nil
           @key_retry_since = nil # since when a runner tries parked keys, or is called for it
           @key_retry_wanted = false
           @key_retries = nil
@@ -85,13 +88,20 @@ module Guildhall
             next unless work?
 
             @runner = :working
+            @thread = Thread.current
             next [:leave, @leaving] if leaving?
 
             @events.any? ? [:event, @events.shift] : [:consume, @batches.first]
           end
         end
 
-        def release = update { @runner = :none }
+        def release
+          update do
+            @runner = :none
+            @thread = nil
+          end
+        end
+
         def finish(batch) = update { @batches.shift if @batches.first.equal?(batch) }
 
         # Parts of the batch in work take its place.
@@ -101,14 +111,15 @@ module Guildhall
         # Whether messages are taken on, be it to wait.
         def takes? = @state == :assigned
 
-        # What waits is void, and nothing is taken until {#sought}. Calls the block with the lock held.
+        # What waits is void, and nothing is taken until {#sought}. Calls the block first, with the lock held: what it raises keeps all as
+        # it was.
         def seek
           update do
+            yield
             @state = :seeking unless leaving?
             %i[filter keys dead_letters forwarding].each { |reason| end_rest(reason) } # what it waits for is void
             @key_retry_wanted = false
             @batches.clear
-            yield
           end
         end
 
@@ -187,7 +198,7 @@ module Guildhall
         # @return [View]
         def view
           @lock.synchronize do
-            View.new(state: @state, working: working?, busy_since:, messages: @batches.messages,
+            View.new(state: @state, working: working?, busy_since:, messages: @batches.messages, thread: @thread,
               rests: @rests.transform_values { |rest| [rest.since, rest.until].freeze }.freeze)
           end
         end
@@ -229,7 +240,7 @@ module Guildhall
         end
 
         def resting? = !@rests.empty?
-        def suspending? = @rests.key?(:user) || @rests.key?(:quiet)
+        def suspending? = !@rests.empty? && SUSPENDING.any? { |reason| @rests.key?(reason) }
 
         # Whether messages are worked on.
         def open? = takes? && !resting?

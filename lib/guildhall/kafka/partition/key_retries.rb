@@ -11,6 +11,7 @@ module Guildhall
     class Partition
       # Tries messages of parked keys again, one after the other, beside the partition's batches; and carries out what becomes of a
       # message that failed. A runner runs it: one message each time.
+      # @api private
       class KeyRetries
         attr_reader :keys
 

@@ -9,6 +9,7 @@ module Guildhall
       # Virtual partitions with `ordering :key`: each key is on its own, and `consume` is called with the messages of one key. Where it
       # raises, that key is parked: {KeyRetries} tries it again, its further messages are held behind it, and the batch goes on without it.
       # Where too much is parked, the partition rests.
+      # @api private
       class Keyed < Virtual
         # A batch in work, of which each key that fails is parked.
         class Work < Virtual::Work

@@ -4,6 +4,7 @@ module Guildhall
   module Kafka
     class Partition
       # How far the partition was read, and how far it is behind, without asking the broker. Any thread.
+      # @api private
       class Lag
         def initialize(partition, listener)
           @partition = partition

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../errors"
+require_relative "error_kind"
 
 module Guildhall
   module Kafka
@@ -34,6 +35,27 @@ module Guildhall
             return messages.failing_offset(error) if messages.respond_to?(:failing_offset)
 
             messages.first.offset if messages&.one?
+          end
+
+          # @!visibility private
+          # @return [Record, nil] the message at an offset; asking for it does not count as reading it
+          def record(offset)
+            messages.respond_to?(:record_at) ? messages.record_at(offset) : messages&.first&.record
+          end
+
+          # @!visibility private
+          # @param error [Exception] that the block has raised
+          # @return [Hash{Symbol=>Object}] where it has happened, with the names of `error.occurred`, what kind of error it is, and
+          #   `key:`, a print of the failing message's key
+          def failure(error)
+            place = {type: "consumer.#{event}", group: topic.group, topic: name, partition:}
+            return place unless consuming?
+
+            offset = failing_offset(error)
+            key = offset && record(offset)&.key
+            print = key && Digest::SHA256.hexdigest(key.to_s)[0, 16]
+            outage = true if ErrorKind.of(error, topic) == :outage
+            {**place, attempt:, offset:, first_offset:, last_offset:, key: print, outage:}.compact
           end
         end
 

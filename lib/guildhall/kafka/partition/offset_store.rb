@@ -6,6 +6,7 @@ module Guildhall
   module Kafka
     class Partition
       # Hands one partition's offset to librdkafka, which commits it. With the lock of {Progress} held, but for what asks the broker.
+      # @api private
       class OffsetStore
         def initialize(client, topic, partition)
           @client = client
@@ -49,6 +50,7 @@ module Guildhall
       end
 
       # Stands for {OffsetStore} where there is no consumer group: nothing is committed.
+      # @api private
       class NoOffsetStore
         def write(_offset, _metadata = nil) = true
         def commit = true

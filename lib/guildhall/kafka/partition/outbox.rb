@@ -10,6 +10,7 @@ module Guildhall
       # Messages that a partition's consumers send on to other topics as they are (`pipe_to`, the forwarder of delay topics). The call waits
       # for the brokers for {Dispatches::LATE_SECONDS} only, and raises {ForwardingError} then. {Dispatches} waits instead, and once the
       # brokers have all, the consumer is called again: what has arrived is not sent again then. Any thread.
+      # @api private
       class Outbox
         # Sends records in a transaction, where nothing can be sent later: waits as long as {#forward}.
         # @raise [ForwardingError, Rdkafka::RdkafkaError]

@@ -9,6 +9,7 @@ module Guildhall
     class Partition
       # The parked keys of one partition: a message of each has failed, and what follows with the same key is held behind it. Bounded
       # by {#full?}. May be used by any thread; a message is tried by one thread at a time.
+      # @api private
       class ParkedKeys
         # A message, and the offset of the one after it, of whatever key.
         Held = Data.define(:record, :next_offset)
@@ -74,6 +75,19 @@ module Guildhall
         # Its next attempt is to be made.
         def due(entry)
           @on_due.call if @lock.synchronize { @due.add(entry) if @entries[entry.key].equal?(entry) }
+        end
+
+        # The next attempt of each key that waits for one is to be made. Others are tried already, or wait for their dead letter.
+        # @return [Integer] how many have waited
+        def hurry
+          now = Clock.now
+          waiting = @lock.synchronize do
+            @entries.each_value.select { |entry| entry.due_at&.>(now) }.each { |entry| entry.due_at = now }
+          end
+          waiting.each do |entry|
+            @timer.cancel(entry.alarm)
+            due(entry)
+          end.size
         end
 
         def due? = @lock.synchronize { @due.any? }

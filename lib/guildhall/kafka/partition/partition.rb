@@ -23,6 +23,7 @@ module Guildhall
       extend Forwardable
 
       # It has messages left, and has not moved from a position: since when that is known (of the {Clock}), and what was tried.
+      # @api private
       Stall = Data.define(:position, :since, :tried)
 
       # The name is the topic's.
@@ -76,19 +77,19 @@ module Guildhall
 
       # What the reader has read. Called by the listener; does not block.
       # @param bytes [Integer] of their payloads
-      # @param documents [Array<Object, nil>, nil] what the reader has decoded of each; nil: it has not tried
-      def deliver(records, bytes, documents = nil)
+      # @param decoded [Boolean, nil] whether the reader has decoded them, as far as they can be
+      def deliver(records, bytes, decoded = nil)
         return unless @inbox.takes?
 
         @missing = false
         @denied = nil
         most = @backlog.max_messages
-        return accept(records, bytes, documents) if records.size <= most
+        return accept(records, bytes, decoded) if records.size <= most
 
         # Two parts came at once: more may be allowed while the reader still takes.
         (0...records.size).step(most) do |first|
           part = records[first, most]
-          accept(part, part.first.class.bytes(part), documents && documents[first, most])
+          accept(part, part.first.class.bytes(part), decoded)
         end
       end
 
@@ -125,18 +126,25 @@ module Guildhall
         release unless pending
       end
 
-      # The user's pause: ends with {#resume}, or its time, whatever else the partition rests for.
-      def pause(seconds)
+      # Ends with {#resume} for the same reason, or its time, whatever else the partition rests for.
+      # @param reason [Symbol] :user (its consumer's) or :command
+      # @return [Boolean, nil] nil: it is given up
+      def pause(seconds, reason = :user)
         return if @inbox.leaving?
 
         @reports.publish("partition.paused", seconds:) # first, for the time may be over at once
-        @inbox.pause(:user, seconds) { @reports.publish("partition.resumed") }
+        @inbox.pause(reason, seconds) { @reports.publish("partition.resumed") }
       end
 
-      # Ends the user's pause. Any thread.
-      def resume
-        @reports.publish("partition.resumed") if @inbox.resume(:user)
+      # Any thread.
+      # @return [Boolean] whether it was paused for this reason
+      def resume(reason = :user)
+        @inbox.resume(reason).tap { |paused| @reports.publish("partition.resumed") if paused }
       end
+
+      # The next attempt comes now: of what the partition backs off for, and of its parked keys. Any thread.
+      # @return [Array(Boolean, Integer)] whether it has backed off, and how many keys have waited
+      def retry_now = [@inbox.resume(:backoff), parked_keys&.hurry || 0]
 
       # No new work while the application is quiet. Any thread.
       def follow_quiet
@@ -149,10 +157,16 @@ module Guildhall
       end
 
       # What was read already is dropped, and what was said of it no longer counts.
-      def seek(target)
+      # @param from [Integer, nil] only if {#position} is this one
+      # @raise [SeekError] where it is another
+      def seek(target, from: nil)
         Group::Client.validate_seek_target!(target)
-        @seek.start(target) { @progress.rewind.tap { |generation| parked_keys&.renew(generation) } }
+        @seek.start(target) { @progress.rewind(from).tap { |generation| parked_keys&.renew(generation) } }
       end
+
+      # The first offset that is not done. Blocks for the broker's answer where nothing was begun yet.
+      # @return [Integer, nil] nil: not known
+      def position = @progress.next || (@listener.client.start_of(@name, @number) unless @topic.assigned)
 
       # @return [Boolean] whether {#seek} was called
       def sought? = @progress.generation.positive?
@@ -171,6 +185,13 @@ module Guildhall
       def seconds_without_progress
         since = @inbox.busy_since
         Clock.now - [since, @progress.progressed_at].max if since
+      end
+
+      # @param seconds [Float, nil] as {#seconds_without_progress}
+      # @return [Boolean] whether that is longer than `config.max_consume_time`
+      def overdue?(seconds = seconds_without_progress)
+        limit = @runtime.config.max_consume_time
+        !limit.nil? && !seconds.nil? && seconds > limit
       end
 
       # Called by {Runtime::Watchdog}.
@@ -219,11 +240,11 @@ module Guildhall
         @inbox.end_leaving
       end
 
-      def accept(records, bytes, documents)
+      def accept(records, bytes, decoded)
         last = records.last
         @newest_time = last.timestamp
         generation = @progress.read(records.first.offset, last.offset + 1)
-        results = @decoding.begin(records, self, documents)
+        results = @decoding.begin(records, self, decoded)
         @inbox.push(Messages::Batch.new(records, results, @topic, bytes:, generation:))
       end
     end

@@ -6,6 +6,7 @@ module Guildhall
   module Kafka
     class Partition
       # Deals a batch's messages out to virtual partitions: equal answers of the user's partitioner go to the same one.
+      # @api private
       class Partitioner
         # The virtual partition of messages for which the user's partitioner raises.
         UNKNOWN = :unknown

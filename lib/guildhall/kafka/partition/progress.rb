@@ -15,6 +15,7 @@ module Guildhall
       #
       # With manual offset management a message may be done (its `consume` has returned) although it is not marked: its
       # offset is not stored, and it is consumed again only where a later batch fails ({#forget_unmarked}).
+      # @api private
       class Progress
         # @return [Float] of the {Clock}: when a message was last marked, or its `consume` returned
         attr_reader :progressed_at
@@ -184,7 +185,16 @@ module Guildhall
         end
 
         # What was read until now is void. Returns the generation of what is read from now on, which may lie before it.
-        def rewind = @lock.synchronize { renew(@reading += 1) }
+        # @param from [Integer, nil] the position that it must have, where it has one; nil: any
+        # @raise [SeekError] where it has another
+        def rewind(from = nil)
+          @lock.synchronize do
+            position = @done.position || from
+            raise SeekError, "the position is #{position} by now, not #{from}" unless from.nil? || position == from
+
+            renew(@reading += 1)
+          end
+        end
 
         # What a generation reads begins there: that is committed although nothing of it is done yet. Else a seek would be
         # forgotten where the partition is given up before the first message has come.
@@ -279,9 +289,10 @@ module Guildhall
 
         def undone(batch, indexes)
           records = batch.records
-          return indexes.drop_while { |index| records[index].offset < @done.position } if @done.contiguous?
+          return indexes.reject { |index| @done.done?(records[index].offset) } unless @done.contiguous?
 
-          indexes.reject { |index| @done.done?(records[index].offset) }
+          first = indexes.bsearch_index { |index| records[index].offset >= @done.position }
+          first ? indexes.drop(first) : []
         end
       end
     end

@@ -1,11 +1,13 @@
 # frozen_string_literal: true
 
 require "guildhall/clock"
+require_relative "error_kind"
 
 module Guildhall
   module Kafka
     class Partition
-      # Reports what happens to a partition: events with its name and its consumer group, and errors with its name.
+      # Reports what happens to a partition: events and errors, with its name and its consumer group.
+      # @api private
       class Reports
         def initialize(partition)
           @partition = partition
@@ -32,11 +34,15 @@ module Guildhall
         def consume_failed(error, messages, attempt, isolating: false)
           return if ForwardingError.load_of(error) # no failure of the consumer: {Dispatches} reports what it sends
 
+          outage = !@partition.topic.non_retryable?(error) && ErrorKind.of(error, @partition.topic) == :outage
           error(error, "consumer.consume", attempt:, offset: messages&.failing_offset(error),
-            first_offset: messages&.first_offset, last_offset: messages&.last_offset, **(isolating ? {isolating:} : {}))
+            first_offset: messages&.first_offset, last_offset: messages&.last_offset, **(isolating ? {isolating:} : {}),
+            **(outage ? {outage:} : {}))
         end
 
-        def error(error, type, **payload) = @runtime.error(error, type, **@partition.place, **payload)
+        def error(error, type, **payload)
+          @runtime.error(error, type, group: @partition.topic.group, **@partition.place, **payload)
+        end
       end
     end
   end

@@ -16,6 +16,7 @@ module Guildhall
       # finishes the batch, or leaves it for another attempt. In order one consumer gets all of it; with virtual partitions ({Virtual},
       # {Keyed}) runners work on its parts side by side. {FailurePolicy} decides what follows a failure: {Attempts} carries out what is
       # a pause, this class the rest; of parked keys {KeyRetries} does.
+      # @api private
       class Run
         def initialize(partition, consumers)
           @partition = partition

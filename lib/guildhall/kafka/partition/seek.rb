@@ -9,6 +9,7 @@ module Guildhall
       # Moves a partition to another offset. What was read already is void at once; the listener's thread, which alone may
       # move librdkafka's position, does the rest. Where the broker cannot say which offset is meant, it is asked again, and
       # nothing of this partition is read meanwhile.
+      # @api private
       class Seek
         Request = Struct.new(:target, :failures, :generation)
         private_constant :Request
@@ -24,13 +25,13 @@ module Guildhall
         end
 
         # Does not block. A later seek takes the place of one that has not been done.
-        # @yield makes void what was read, with the lock of {Inbox} held
+        # @yield makes void what was read, with the lock of {Inbox} held; what it raises keeps all as it was
         # @yieldreturn [Integer] the generation that begins with it
         def start(target)
           request = Request.new(target, 0)
           @inbox.seek do
-            @request = request
             request.generation = yield if block_given?
+            @request = request
           end
           @listener.request { try(request) }
         end

@@ -2,6 +2,7 @@
 
 require "guildhall/clock"
 require "guildhall/printable"
+require_relative "../logging"
 require_relative "../reporting/wording"
 
 module Guildhall
@@ -41,6 +42,10 @@ module Guildhall
       #   @return [Integer] messages that were read and wait, or are in work, without those of parked keys
       # @!attribute [r] without_progress
       #   @return [Float, nil] since its work has marked nothing and returned from nothing; nil: it has no work
+      # @!attribute [r] overdue
+      #   @return [Boolean] whether that is longer than `config.max_consume_time`
+      # @!attribute [r] working_at
+      #   @return [String, nil] where in the application's code its work is, once it has made no progress for {BUSY_SECONDS}; nil: not known
       # @!attribute [r] collapsed
       #   @return [Boolean] whether its virtual partitions are consumed as one, because a message has failed
       # @!attribute [r] assigned, member
@@ -48,8 +53,8 @@ module Guildhall
       # @!attribute [r] decoded_by, not_on_workers
       #   @return [Symbol, String, nil] {Decoding#place} and {Decoding#reason}
       Snapshot = Data.define(:group, :topic, :partition, :state, :rests, :attempt, :error, :isolating, :blocked, :denied, :stalled, :parked,
-        :transaction, :position, :committed, :ranges, :end_offset, :lag, :age, :in_memory, :without_progress, :collapsed, :assigned,
-        :member, :decoded_by, :not_on_workers)
+        :transaction, :position, :committed, :ranges, :end_offset, :lag, :age, :in_memory, :without_progress, :overdue, :working_at,
+        :collapsed, :assigned, :member, :decoded_by, :not_on_workers)
 
       # A reason to rest: for how long by now, and for how much longer; nil: until something happens.
       Snapshot::Rest = Data.define(:since, :left)
@@ -67,12 +72,19 @@ module Guildhall
 
       # (reopened: methods of a block would not see the constants)
       class Snapshot
+        # @api private
         MAX_KEYS = 10 # that are named
+        # @api private
         MAX_RANGES = 10 # in {#data}
+        # @api private
         MAX_KEY_CHARACTERS = 60
+        # @api private
+        BUSY_SECONDS = Reporting::Wording::BUSY_SECONDS # a runner's frames cost something to be asked for
+        # Reasons to rest, what matters most first => state.
+        RESTS = {backoff: :backoff, keys: :keys, user: :paused, command: :paused, filter: :filter, quiet: :quiet}.freeze
         # Of what waits for nothing but the brokers' confirmation, there is nothing to say.
         SENDING = %i[dead_letters forwarding].freeze
-        private_constant :SENDING
+        private_constant :RESTS, :SENDING
 
         # For {Partition#snapshot}, from what its parts have of themselves.
         def self.of(partition:, inbox:, progress:, attempts:, keys:, transactions:, lag:, member:, assigned_at:)
@@ -82,12 +94,14 @@ module Guildhall
           blocked = partition.blocked&.to_s
           stalled = stall && Stalled.new(position: stall.position, since: now - stall.since, tried: stall.tried)
           transaction = transactions && Transaction.new(transactions[0] && (now - transactions[0]), *transactions.drop(1))
+          without_progress = partition.seconds_without_progress
           denied = partition.denied&.then { |error| error.message.dup }
           snapshot = new(group: partition.topic.group, topic: partition.name, partition: partition.number,
             state: state_of(inbox, blocked, denied, stall), rests: rests(inbox.rests, now), attempt: attempts.number,
             error: failed(attempts, now), isolating: attempts.isolating, blocked:, denied:, stalled:, parked: parked(keys, now),
             transaction:, position: progress.position, committed: progress.committed, ranges: progress.ranges,
-            end_offset:, lag:, age:, in_memory: inbox.messages, without_progress: partition.seconds_without_progress,
+            end_offset:, lag:, age:, in_memory: inbox.messages, without_progress:,
+            overdue: partition.overdue?(without_progress), working_at: working_at(inbox.thread, without_progress),
             collapsed: partition.collapsed?, assigned: now - assigned_at, member:,
             decoded_by: partition.decoding.place, not_on_workers: partition.decoding.reason.dup)
           Ractor.make_shareable(snapshot)
@@ -100,13 +114,19 @@ module Guildhall
           return :stalled if stall
           return :blocked if blocked
 
-          rested = %i[backoff keys user filter quiet].find { |reason| inbox.rests.key?(reason) }
-          return rested == :user ? :paused : rested if rested
+          rested = RESTS.find { |reason, _| inbox.rests.key?(reason) }
+          return rested.last if rested
           return :sending if SENDING.any? { |reason| inbox.rests.key?(reason) }
 
           return :working if inbox.working
 
           inbox.busy_since ? :queued : :waiting
+        end
+
+        def self.working_at(thread, seconds)
+          return unless thread && seconds.to_f >= BUSY_SECONDS
+
+          Logging::ApplicationFrame.of_thread(thread)&.then { |frame| Reporting::Wording.line(frame) }
         end
 
         def self.rests(rests, now)
@@ -129,7 +149,7 @@ module Guildhall
           end
           Parked.new(keys: count, messages:, full: keys.full?, oldest: oldest.freeze)
         end
-        private_class_method :state_of, :rests, :failed, :parked
+        private_class_method :state_of, :working_at, :rests, :failed, :parked
 
         # Of the report, for JSON: without group, topic and what all partitions of a topic have in common, and without what is nil, empty or
         # false.

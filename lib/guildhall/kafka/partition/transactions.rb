@@ -15,6 +15,7 @@ module Guildhall
       # Two fences keep apart who has the partition and who had it. Its producer's transactional id is the partition's: the
       # next owner's ends what this one has left open, at once. And the offset is sent as a member of the group: the
       # coordinator refuses that of an earlier generation.
+      # @api private
       class Transactions
         # What was marked in the one that is open, and the producer for what belongs to it.
         Marks = Struct.new(:producer, :progress, :next_offset, :generation, :metadata) do
@@ -132,7 +133,7 @@ module Guildhall
           raise void_error unless offset
 
           producer.send_offset(@partition.name, Rdkafka::Consumer::Partition.new(@partition.number, offset, 0, text)) do
-            metadata = @client.group_metadata
+            metadata = @client.group_metadata or raise void_error
             next metadata if marks.offset_to_commit
 
             metadata.destroy

@@ -8,6 +8,7 @@ module Guildhall
     class Partition
       # Virtual partitions: a batch is dealt out in units, which runners run side by side, and the next batch begins when all of them have
       # ended. Where a consumer raises, {Run} has what is left consumed in order ("collapsed"), so that the message that fails can be found.
+      # @api private
       class Virtual
         # What one consumer gets of a batch: shares, each for one call of `consume`. A runner runs it.
         class Unit

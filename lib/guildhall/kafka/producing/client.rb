@@ -10,6 +10,7 @@ module Guildhall
   module Kafka
     module Producing
       # Hands messages over to librdkafka, and takes its reports (`ext/guildhall_kafka/sender.c`).
+      # @api private
       class Sender
         # The functions that it calls, in the order of its struct.
         FUNCTIONS = %w[
@@ -95,6 +96,7 @@ module Guildhall
       # What becomes of messages and of the connection, the listener is told in a thread of its own, made when it is needed: it may
       # produce, and wait for that, which is delivered meanwhile. Lines of the log and statistics it gets in the thread that takes the
       # reports, so that they are taken no faster than they are written.
+      # @api private
       class Client
         EVENTS = 0x1 | 0x4 | 0x8 | 0x40 | 0x100 # deliveries, log, errors, statistics, tokens
         POLL_SECONDS = 1
@@ -183,20 +185,28 @@ module Guildhall
         def close(deadline, &)
           delivered = flush(deadline - CLOSE_SECONDS, &)
           drop(Clock.now + CLOSE_SECONDS)
-          handle = @lock.synchronize { @handle.tap { @handle = nil } } or return true
-          @tokens&.remove(self)
-          sleep(SLICE_MS / 10_000.0) until @users.zero?
-          abort_transaction(handle) if @transactional
-          end_thread
-          @sender.close
-          Broker::NativeClient.destroy(handle, [Clock.left(deadline), CLOSE_SECONDS].max)
-          end_listener([Clock.left(deadline), CLOSE_SECONDS].max)
+          # In a thread of its own: one that is killed meanwhile would leave the client behind.
+          ending = Thread.new { destroy(deadline) }
+          ending.name = "#{THREAD_NAME}'s end"
+          ending.join unless Thread.current.equal?(@thread) # that it waits for
+          @listening&.join([Clock.left(deadline), CLOSE_SECONDS].max) unless @listening.equal?(Thread.current)
           delivered
         rescue Rdkafka::ClosedInnerError
           true
         end
 
         private
+
+        def destroy(deadline)
+          handle = @lock.synchronize { @handle.tap { @handle = nil } } or return
+          @tokens&.remove(self)
+          sleep(SLICE_MS / 10_000.0) until @users.zero?
+          abort_transaction(handle) if @transactional
+          end_thread
+          @sender.close
+          Broker::NativeClient.destroy(handle, [Clock.left(deadline), CLOSE_SECONDS].max)
+          @events.close # what has happened until then is told before {#close} returns
+        end
 
         # Of one that is open. Readers need not wait until it is over; and librdkafka, which tells the coordinator of a transaction's
         # partitions in a thread of its own, must not be destroyed meanwhile: an assertion fails, which ends the process.
@@ -244,7 +254,7 @@ module Guildhall
             @listening ||= Thread.new { call_listener(@events.pop) until @events.closed? && @events.empty? }.tap { it.name = LISTENER_NAME }
             @events << event
           end
-        rescue ClosedQueueError
+        rescue ::ClosedQueueError # Ruby's: the queue is one of threads
           nil # the producer is being closed, and the listener does not return
         end
 
@@ -259,12 +269,6 @@ module Guildhall
           @sender.wake
           @thread.join(CLOSE_SECONDS) || @events.close
           @thread.join
-        end
-
-        # What has happened until then is told before {#close} returns.
-        def end_listener(seconds)
-          @events.close
-          @listening&.join(seconds) unless @listening.equal?(Thread.current)
         end
       end
     end

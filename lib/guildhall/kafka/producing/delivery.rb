@@ -14,9 +14,11 @@ module Guildhall
           alias_method :topic_name, :topic
         end
         # Seconds of waiting for a broker, between two looks whether to give up.
+        # @api private
         SLICE_SECONDS = 0.2
         # Seconds that a delivery is waited for, unless the caller says otherwise: longer than librdkafka tries (message.timeout.ms), so
         # that the answer is a final one.
+        # @api private
         WAIT_SECONDS = 180
 
         # @return [String]

@@ -5,6 +5,7 @@ module Guildhall
     module Producing
       # Makes bytes of payloads that are none, as the topic's route says: a step of the middleware, so that every way to produce takes it.
       # Bytes (any String) and tombstones (nil) pass untouched.
+      # @api private
       class Serializing
         # @param topics [#call] returns the routes: the same Array as long as they are the same
         def initialize(topics)

@@ -7,6 +7,7 @@ module Guildhall
     # Sends messages: what is behind {Producer}.
     module Producing
       # librdkafka's settings of the application's producers.
+      # @api private
       module Settings
         # How the names of the settings begin that any client needs.
         SHARED = (%w[client.id bootstrap.servers metadata.broker.list security. sasl. enable.sasl. ssl. enable.ssl. socket. broker.] +
@@ -27,6 +28,8 @@ module Guildhall
         VERDICT = {"message.timeout.ms": 150_000}.freeze
         # No message twice or out of order because of a retry of librdkafka's.
         IDEMPOTENCE = {"enable.idempotence": true}.freeze
+        # Of an outbox's relay, which has written down what it sends: for as long as it takes, and nothing behind what was not sent.
+        PATIENCE = {"message.timeout.ms": 0, "request.required.acks": "all", **IDEMPOTENCE, "enable.gapless.guarantee": true}.freeze
         # Settings that librdkafka refuses beside idempotence: name => whether a value does.
         CONFLICTS = {
           acks: ->(value) { !%w[all -1].include?(value) }, "request.required.acks": ->(value) { !%w[all -1].include?(value) },
@@ -34,7 +37,7 @@ module Guildhall
           retries: ->(value) { value.to_i.zero? }, "message.send.max.retries": ->(value) { value.to_i.zero? },
           "queuing.strategy": ->(value) { value != "fifo" }
         }.freeze
-        private_constant :SHARED, :DEFAULTS, :VERDICT, :IDEMPOTENCE, :CONFLICTS
+        private_constant :SHARED, :DEFAULTS, :VERDICT, :IDEMPOTENCE, :PATIENCE, :CONFLICTS
 
         class << self
           # @param settings [Hash{Symbol,String=>Object}] librdkafka's
@@ -55,6 +58,9 @@ module Guildhall
             defaults.merge!(VERDICT) unless own.key?(:"transactional.id")
             Config::Secrets.hide({**shared(config.librdkafka), **defaults, **own})
           end
+
+          # @return [Hash{Symbol=>Object}] librdkafka's, of an outbox's relay
+          def patient(config) = of(config).except(:"delivery.timeout.ms", *CONFLICTS.keys).merge(PATIENCE)
 
           # @return [String, nil] nil: {Producer#transaction} has none
           def transactional_id(config) = config.producer.transform_keys(&:to_sym)[:"transactional.id"]

@@ -8,6 +8,7 @@ module Guildhall
   module Kafka
     module Producing
       # One transaction of a {TransactionalProducer}: begun, filled by a block, and committed, or aborted.
+      # @api private
       class Transaction
         # What a call of the producer's raises, or one that waits for it.
         OF_PRODUCER = [Rdkafka::BaseError, ClosedProducerError, Guildhall::TimeoutError].freeze

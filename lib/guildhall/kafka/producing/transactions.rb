@@ -7,6 +7,7 @@ module Guildhall
   module Kafka
     module Producing
       # The transactions of an application's producer ({Producer#transaction}), one after the other. Any thread.
+      # @api private
       class Transactions
         UNDECIDED = "no broker has said whether the transaction was committed: all of its messages are there, or none is. Read the topic " \
                     "before you produce them again"

@@ -1,11 +1,14 @@
 # frozen_string_literal: true
 
+require_relative "../error_tracking"
+
 module Guildhall
   module Kafka
     module Rails
       # Middleware: runs consumers inside the application's reloader and executor (connections are returned, the query cache is on,
       # CurrentAttributes are reset; code is reloaded before, never within), with the lines of `Rails.logger` tagged with
       # consumer group, topic, partition and first offset.
+      # @api private
       class Execution
         def initialize(rails)
           @reloader = rails.reloader
@@ -40,11 +43,13 @@ module Guildhall
 
       # Passes errors on to `Rails.error`, and so to whatever error tracker the application has: unless `config.error_reports` says
       # `messages: true`, as {Redaction} makes them, with their class and backtrace.
+      # @api private
       module ErrorReports
         SOURCE = "guildhall.kafka"
         REPORTED = :@__rails_error_reported
+        FAILURES = ErrorTracking::Failures.new
         MOST_CAUSES = 100 # some classes name themselves as their cause
-        private_constant :SOURCE, :REPORTED, :MOST_CAUSES
+        private_constant :SOURCE, :REPORTED, :FAILURES, :MOST_CAUSES
 
         class << self
           # Rails reports an error object once: what {#during} has reported comes here again, and is ignored.
@@ -52,7 +57,7 @@ module Guildhall
           def report(event)
             error = event[:error]
             error = error.dup unless error.backtrace # Rails would give it this place, for other subscribers, too
-            pass_on(error, event.except(:error, :message))
+            pass_on(error, event.except(:error, :message), nil)
           end
 
           # Whether the broker makes the topic that is missing: the log says so, and nobody has to do anything.
@@ -65,15 +70,17 @@ module Guildhall
           def during(call)
             yield
           rescue Exception => error # rubocop:disable Lint/RescueException -- as the executor does
-            pass_on(error, context(call, error))
+            context = call.failure(error)
+            pass_on(error, context, call.record(context[:offset] || context[:first_offset])&.headers)
             raise
           end
 
           private
 
           # If the error tracker raises, the consumer's error goes on all the same, and the executor does not report it as it is.
-          def pass_on(original, context)
+          def pass_on(original, context, headers)
             return if original.instance_variable_defined?(REPORTED)
+            return mark(original) unless Kafka.config.attempts_of_errors? || FAILURES.first?(original, context, headers)
 
             shown = Redaction.copy(original, messages: Kafka.config.messages_of_errors?)
             begin
@@ -91,15 +98,6 @@ module Guildhall
               error.instance_variable_set(REPORTED, true) unless error.frozen?
               break unless (error = error.cause)
             end
-          end
-
-          # With the names of `error.occurred`.
-          def context(call, error)
-            place = {type: "consumer.#{call.event}", group: call.topic.group, topic: call.name, partition: call.partition}
-            return place unless call.consuming?
-
-            offset = call.failing_offset(error)
-            {**place, attempt: call.attempt, offset:, first_offset: call.first_offset, last_offset: call.last_offset}
           end
         end
       end

@@ -6,6 +6,7 @@ module Guildhall
   module Kafka
     module Rails
       # `Rails.logger`, for Guildhall's own lines.
+      # @api private
       class Log < SimpleDelegator
         # They come every few seconds, and a development log has all levels. Metrics and subscribers get them.
         def unwanted_events = %w[lag.measured statistics.emitted]

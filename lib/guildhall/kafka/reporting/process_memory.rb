@@ -6,6 +6,7 @@ module Guildhall
   module Kafka
     module Reporting
       # The memory of a process, and what it may have. In bytes.
+      # @api private
       module ProcessMemory
         PAGE_BYTES = Etc.sysconf(Etc::SC_PAGESIZE)
         CGROUP = "/sys/fs/cgroup"
@@ -23,15 +24,32 @@ module Guildhall
             nil
           end
 
-          # @return [Integer, nil] the smallest limit of this process's control group and those above it; nil: none, or it is not known
-          def limit
-            files = File.foreach("/proc/self/cgroup", chomp: true).flat_map { |line| files(*line.split(":", 3).drop(1)) }
-            files.filter_map { |file| read(file) }.min
+          # The smallest limit of this process's control group and those above it, and what all processes use that share this limit, without
+          # what the system gives back by itself. Beyond the limit it kills one.
+          # @return [Array(Integer | nil, Integer | nil)] nil: there is no limit, or it is not known
+          def limit_and_used
+            file, limit = group
+            [limit, file && used(File.dirname(file))]
+          end
+
+          private
+
+          def used(folder)
+            all = read("#{folder}/memory.current") || read("#{folder}/memory.usage_in_bytes") or return
+            text = File.read("#{folder}/memory.stat")
+            cached = text[/^total_inactive_file (\d+)/, 1] || text[/^inactive_file (\d+)/, 1]
+            [all - cached.to_i, 0].max
           rescue SystemCallError
             nil
           end
 
-          private
+          # @return [Array(String, Integer), nil] the file of the smallest limit, and that
+          def group
+            files = File.foreach("/proc/self/cgroup", chomp: true).flat_map { |line| files(*line.split(":", 3).drop(1)) }
+            files.filter_map { |file| read(file)&.then { |bytes| [file, bytes] } }.min_by(&:last)
+          rescue SystemCallError
+            nil
+          end
 
           # Inside of a container the path may be that of the host: the container's own group is at the root then.
           def files(controllers, path)

@@ -1,10 +1,10 @@
 # frozen_string_literal: true
 
-require "socket"
 require "guildhall/clock"
 require "guildhall/printable"
 require "guildhall/version"
 require_relative "../health"
+require_relative "../process_name"
 require_relative "process_memory"
 
 module Guildhall
@@ -13,14 +13,20 @@ module Guildhall
       # What {Application#report} answers: one process at one moment, as JSON has it. Fields are only added within a version; what is nil
       # is left out. Times are seconds, `at` and `started` since 1970; sizes are bytes; what only grows (`cpu`, `gc`, counts) is the sum
       # since the start: two reports give the rate.
+      # @api private
       class Report
-        VERSION = 1
-        # Environment variables that say which release it is where the setting does not.
-        RELEASES = %w[RELEASE KAMAL_VERSION HEROKU_SLUG_COMMIT GIT_REVISION].freeze
+        VERSION = 1 # of the format: within one, fields are only added
         MAX_TASKS = 20 # of the pool's, those that were measured
-        private_constant :RELEASES, :MAX_TASKS
+        private_constant :MAX_TASKS
 
-        def self.release(config) = config.release || ENV.values_at(*RELEASES).compact.find { |text| !text.empty? }
+        # Which process has written a record, and which release and version of the format it has.
+        # @param process [String] see {ProcessName.of}
+        # @return [Hash{String=>Object}]
+        def self.origin(config, process)
+          release = config.release_name
+          {"v" => VERSION, "app" => Printable.valid(config.client_id), "process" => process,
+           "release" => release && Printable.valid(release)}.compact
+        end
 
         # @param runtime [Runtime, nil] the application's; nil: it has not been started
         def initialize(application, runtime)
@@ -38,19 +44,24 @@ module Guildhall
         def process
           health = Health.new(@application)
           config = @application.config
-          {"v" => VERSION, "kind" => "state", "app" => text(config.client_id), "process" => name, "at" => Time.now.to_f.round(3),
-           "state" => state, "release" => text(Report.release(config)), "guildhall" => Guildhall::VERSION, "ruby" => RUBY_VERSION,
-           "started" => started, "host" => Socket.gethostname, "pid" => Process.pid, "max_consume_time" => config.max_consume_time,
-           "number" => @application.process_number, "live" => problems(health.live), "ready" => problems(health.ready),
-           "failure" => text(@application.failure&.message), "rss" => ProcessMemory.resident, "rss_limit" => ProcessMemory.limit,
+          limit, used = ProcessMemory.limit_and_used
+          {"kind" => "state", **Report.origin(config, ProcessName.of(@runtime&.started_at)), "at" => Time.now.to_f.round(3),
+           "state" => state, "guildhall" => Guildhall::VERSION, "ruby" => RUBY_VERSION, "started" => started,
+           "host" => ProcessName.host, "pid" => Process.pid, "max_consume_time" => config.max_consume_time,
+           "number" => @application.process_number, "commands" => config.commands_taken.map(&:name),
+           "live" => problems(health.live), "ready" => problems(health.ready),
+           "failure" => text(@application.failure&.message), "rss" => ProcessMemory.resident, "rss_limit" => limit, "memory_used" => used,
            "cpu" => Process.clock_gettime(Process::CLOCK_PROCESS_CPUTIME_ID).round(3), "gc" => (GC.total_time / 1e9).round(3),
-           "threads" => Thread.list.size}
+           "full_collections" => full_collections, "threads" => Thread.list.size}
+        end
+
+        def full_collections
+          full = @runtime&.full_collections or return
+          {"state" => full.state.name, "run" => full.counts.transform_keys(&:name), "seconds" => full.seconds.round(3),
+           "put_off" => full.put_off}
         end
 
         def started = @runtime && @runtime.started_at.to_f.round(3)
-
-        # Another process may get the same number.
-        def name = [Socket.gethostname, Process.pid, (started.to_f * 1000).to_i.to_s(36)].join(":")
 
         def state
           return "failed" if @application.failure
@@ -100,16 +111,17 @@ module Guildhall
         def member(listener)
           counts = listener.counts
           answers = listener.answers
-          {"number" => listener.number, "polled" => (Clock.now - listener.polled_at).round(3), "silence" => answers.seconds.round(3),
-           "answered" => answers.any?, "leaving" => listener.leaving?, "partitions" => listener.partitions.size,
-           "rebalances" => counts.rebalances, "rebalanced" => counts.rebalanced_at && (Clock.now - counts.rebalanced_at).round(3),
-           "lost" => counts.lost, "commits" => counts.commits, "failed_commits" => counts.failed_commits,
-           "commit_error" => counts.commit_error}.compact
+          {"number" => listener.number, "id" => listener.member_id, "polled" => (Clock.now - listener.polled_at).round(3),
+           "silence" => answers.seconds.round(3), "answered" => answers.any?, "leaving" => listener.leaving?,
+           "partitions" => listener.partitions.size, "rebalances" => counts.rebalances,
+           "rebalanced" => counts.rebalanced_at && (Clock.now - counts.rebalanced_at).round(3), "lost" => counts.lost,
+           "commits" => counts.commits, "failed_commits" => counts.failed_commits, "commit_error" => counts.commit_error}.compact
         end
 
         # Also those of which this process has no partition.
         def topics
           decodings = @runtime&.decodings || {}
+          @minute = @application.reporter&.minutes&.running || {}
           assigned = @application.partitions.group_by { |partition| [partition.topic.group, partition.name] }
           consumed = decodings.keys.to_h { |topic| [[topic.group, topic.to_s], topic] }
           missing = consumed.reject { |_, topic| assigned.keys.any? { |group, name| group == topic.group && topic.match?(name) } }
@@ -122,7 +134,7 @@ module Guildhall
           {"topic" => name, "group" => text(group), "consumer" => route.consumer.to_s,
            "dead_letter_topic" => route.dead_letter_queue&.topic || nil, "max_retries" => route.dead_letter_queue&.max_retries,
            "decoded_by" => decoding&.place&.name,
-           "not_on_workers" => decoding&.reason,
+           "not_on_workers" => decoding&.reason, "minute" => @minute[[group, name]],
            "partitions" => partitions.sort_by(&:number).map { |partition| partition.snapshot.data }}.compact
         end
       end

@@ -8,6 +8,7 @@ module Guildhall
     module Routing
       # Evaluates a block of the routes; the methods of a subclass are what the block may call. Mistakes are noted, not raised, so that all
       # of them are reported together.
+      # @api private
       class Builder
         INTERNAL = %i[build multiplexed].freeze # methods for those who make a builder
         private_constant :INTERNAL

@@ -6,6 +6,7 @@ module Guildhall
   module Kafka
     module Routing
       # Finds what several routes cannot have together.
+      # @api private
       class Conflicts
         # A topic that the framework names itself. maker: what the framework uses it for; route: the topic's own, nil: it has none; source:
         # the route whose messages go there.

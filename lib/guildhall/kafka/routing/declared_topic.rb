@@ -20,6 +20,9 @@ module Guildhall
           end
         end
 
+        # @return [Array<DeclaredTopic>] those that the application creates where they are missing
+        def self.made(topics) = all(topics).select(&:made)
+
         # @return [Array<DeclaredTopic>]
         def self.of(topic)
           config = topic.config || TopicConfig.new(inherited: true)

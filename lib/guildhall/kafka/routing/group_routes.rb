@@ -5,6 +5,7 @@ module Guildhall
     module Routing
       # The routes of one consumer group: says which of them takes a topic. A route of that name wins over patterns, an earlier pattern over
       # later ones. Any thread may use it.
+      # @api private
       class GroupRoutes
         attr_reader :group
 

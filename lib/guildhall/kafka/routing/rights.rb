@@ -8,6 +8,7 @@ module Guildhall
   module Kafka
     module Routing
       # The rights that routes need at the brokers: `guildhall routes --acls`, and the table of the guide.
+      # @api private
       class Rights
         # Several names that begin alike, as a right can name them.
         Prefix = Data.define(:text)
@@ -22,6 +23,7 @@ module Guildhall
         # Who needs them => what is said above them
         STAGES = {
           run: "to run; CREATE only as long as the topic does not exist",
+          reports: "so that processes can report to the dashboard, and take its commands; the application runs without",
           commands: "for the commands beside it, such as guildhall dlq list and replay; the application runs without",
           checks: "so that a start can warn of topics that are missing or take only smaller messages; the application runs without"
         }.freeze
@@ -89,6 +91,17 @@ module Guildhall
               config.producer.transform_keys(&:to_sym)[:"transactional.id"]
             end
           ],
+          "`config.reports`" => [
+            need(:topic, "`guildhall.reports`, or as the setting says", "WRITE CREATE", :reports) do |_, config|
+              config.report_settings&.fetch(:topic)
+            end
+          ],
+          "`config.commands`" => [
+            need(:topic, "`guildhall.commands`, or as the setting says", "READ CREATE", :reports) { |_, config| config.commands_topic },
+            need(:topic, "of the reports, for what becomes of commands", "WRITE CREATE", :reports) do |_, config|
+              config.reports_topic if config.commands
+            end
+          ],
           "`guildhall lag`, `keys`" => [
             need(:topic, "`TOPIC`; without READ the column SECONDS is empty", "DESCRIBE", :commands) do |topic|
               topic.name if topic.consumed?
@@ -106,12 +119,18 @@ module Guildhall
             need(:topic, "that they go back to", "WRITE", :commands) do |topic|
               topic.name if dead_letters(topic) && !topic.retry_topic?
             end,
-            need(:group, "`GROUP_ID.replay`", "READ", :commands) { |topic, config| replays(topic, config) }
+            need(:group, "`GROUP_ID.replay`", "READ", :commands) { |topic, config| replays(topic, config) },
+            need(:group, "`GROUP_ID.replay.work`: from the dashboard", "READ", :commands) do |topic, config|
+              replays(topic, config)&.then { |name| "#{name}.work" }
+            end,
+            need(:transactional_id, "that begin with `GROUP_ID.replay/`", "WRITE DESCRIBE", :commands) do |topic, config|
+              replays(topic, config)&.then { |name| Prefix.new("#{name}/") }
+            end
           ],
           "`guildhall schedule list`" => [
             need(:topic, "of the schedule", "READ", :commands) { |topic| topic.name if topic.scheduled_tasks }
           ],
-          "`guildhall schedule enable`, `disable`" => [
+          "`guildhall schedule run`, `enable`, `disable`" => [
             need(:topic, "of the schedule", "READ WRITE", :commands) { |topic| topic.name if topic.scheduled_tasks }
           ],
           "the check of topics that messages are sent on to, at the start" => [
@@ -237,7 +256,9 @@ module Guildhall
         end
 
         # A route may have credentials of its own, with which it only consumes.
-        def client(topic, operation, stage) = operation == "WRITE" || stage == :commands ? @producer : @settings.call(topic)
+        def client(topic, operation, stage)
+          operation == "WRITE" || %i[commands reports].include?(stage) ? @producer : @settings.call(topic)
+        end
 
         def whose(...)
           settings = client(...)

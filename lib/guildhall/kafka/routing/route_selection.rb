@@ -10,6 +10,7 @@ module Guildhall
       # Chooses the groups and topics that one process consumes: those that are named, or all, without those that are excluded. A topic may
       # be named although only a pattern matches it: then just that topic is meant. A pattern is named as `guildhall routes` prints it:
       # `/orders-.*/`.
+      # @api private
       class RouteSelection
         # A group or topic was named that is not routed.
         class UnknownNameError < ConfigurationError; end
@@ -22,13 +23,14 @@ module Guildhall
           @exclude_topics = names(exclude_topics)
         end
 
-        # @return [Array<Topic>] not empty
+        # @param none [Boolean] whether there need not be any
+        # @return [Array<Topic>] not empty, unless that is allowed and nothing is routed
         # @raise [UnknownNameError] for names that are not routed; where nothing is left, a {ConfigurationError}
-        def choose(routes)
+        def choose(routes, none: false)
           routes = routes.select(&:consumed?)
           check(routes)
           chosen = without(only(routes))
-          return chosen if chosen.any?
+          return chosen if chosen.any? || (none && routes.empty?)
 
           raise ConfigurationError, "nothing is left to consume: of the #{routes.size} routed topics none is both chosen and not excluded"
         end

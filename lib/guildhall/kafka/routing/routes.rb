@@ -40,7 +40,7 @@ module Guildhall
           before = problems.to_a
           @blocks.each { |block| evaluate(block, builder) }
           topics = builder.build
-          problems.add(nothing_routed) if topics.empty? && problems.to_a == before
+          problems.add(nothing_routed) if topics.empty? && problems.to_a == before && !@config.outbox
           unused = builder.multiplexed.keys - topics.select { |topic| topic.consumed? && !topic.assigned }.map(&:group)
           problems.add(*unused.map { |group| "group #{group}: multiplexing: no topic is consumed by this group" })
           problems.add(*Conflicts.new(topics).errors)

@@ -13,6 +13,7 @@ module Guildhall
       private_constant :Rules
 
       # The policy for messages that a consumer keeps failing on. own: the framework has named the topic, and creates it.
+      # @api private
       DeadLetterPolicy = Settings.value({own: false}) do
         setting :topic, nil, Rules::TOPIC_NAME.or(false), "where the message goes; false: it is skipped"
         setting :max_retries, nil, OptionRules.integer(0..),
@@ -41,6 +42,7 @@ module Guildhall
       end
 
       # (see Retries)
+      # @api private
       class Retries
         def initialize(non_retryable: [], transient: [], **)
           super(non_retryable: Rules.list(non_retryable).freeze, transient: Rules.list(transient).freeze, **)
@@ -57,6 +59,7 @@ module Guildhall
       end
 
       # (see RetryTopics)
+      # @api private
       class RetryTopics
         def named? = Rules::TOPIC_PREFIX.problem(prefix).nil?
 
@@ -73,6 +76,7 @@ module Guildhall
       end
 
       # How one partition is shared among several runner threads.
+      # @api private
       VirtualPartitions = Settings.value do
         setting :partitioner, nil, Rules.callable("an object with `call`", 1),
           "takes a message; messages with equal answers are processed in order by one thread"
@@ -82,6 +86,7 @@ module Guildhall
       end
 
       # The order of messages: what waits where one of them fails, and how much of a partition may wait.
+      # @api private
       Ordering = Settings.value do
         setting :by, nil, Rules::KEY, "`:key`", written: %w[ordering BY]
         setting :max_parked_keys, 100, Rules::COUNT, "of a partition: when that many keys wait, it rests"
@@ -90,6 +95,7 @@ module Guildhall
 
       # Decides about messages before the consumer sees them: a class, of which each partition has an instance of its own, or an object with
       # `call`, which all partitions share.
+      # @api private
       Filter = Data.define(:name, :source, :arguments) do
         def build = source.is_a?(Class) ? source.new(**arguments) : source
       end
@@ -127,6 +133,7 @@ module Guildhall
           super(size: size.is_a?(Integer) ? size..size : size, **)
         end
 
+        # @api private
         NONE = new(size: 1)
 
         def minimum = size.begin
@@ -267,7 +274,7 @@ module Guildhall
 
         def summary
           settings = self.class.settings.map { |setting| setting.to_json_members(public_send(setting.name)) }
-          {"group" => group, "topic" => to_s, "pattern" => pattern?, **settings.reduce(:merge),
+          {"group" => (group if consumed?), "topic" => to_s, "pattern" => pattern?, **settings.reduce(:merge),
            "members" => [multiplexing.minimum, multiplexing.maximum]}
         end
       end

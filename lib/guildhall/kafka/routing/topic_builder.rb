@@ -19,6 +19,7 @@ module Guildhall
         private_constant :KEYWORDS, :BY_KEY
 
         # Methods that keep what they are given.
+        # @api private
         module Generated
           # As text, so that an error about wrong arguments names the setting.
           define = lambda do |name, parameters, body|

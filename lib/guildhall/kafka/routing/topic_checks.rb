@@ -8,6 +8,7 @@ module Guildhall
     module Routing
       # Finds everything that is wrong with one topic's settings: each by itself, as its rule says, and those that exclude each other, or
       # mean nothing together.
+      # @api private
       class TopicChecks
         # Settings of librdkafka that one topic cannot have for itself => where the application sets them.
         APPLICATIONS = {"bootstrap.servers" => "config.kafka", "metadata.broker.list" => "config.kafka",

@@ -8,6 +8,7 @@ module Guildhall
   module Kafka
     module Routing
       # Kafka's settings of a topic, by name. Brokers of other makers have more of them, which are not checked here.
+      # @api private
       module TopicSettings
         INTEGERS = %w[compression.gzip.level compression.lz4.level compression.zstd.level delete.retention.ms file.delete.delay.ms
                       flush.messages flush.ms index.interval.bytes local.retention.bytes local.retention.ms max.compaction.lag.ms
@@ -105,8 +106,10 @@ module Guildhall
 
       # (see TopicConfig)
       class TopicConfig
+        # @api private
         OWN = %i[partitions replicas].freeze # keywords that are no settings of the topic
         # About, that a dead letter, or a message that is retried, is larger than it was.
+        # @api private
         HEADER_BYTES = 1_000
         BYTES = "max.message.bytes"
         COPIED = "min.insync.replicas"
@@ -124,6 +127,12 @@ module Guildhall
 
         # @return [Hash{String=>String}] as brokers take them
         def settings_as_text = settings.transform_values { |value| TopicSettings.text(value) }
+
+        # @return [String] the command that creates such a topic
+        def command(name)
+          own = settings_as_text.map { |setting, value| " --config #{setting}=#{value}" }
+          "guildhall topics create #{name}#{" --partitions #{partitions}" if partitions}#{own.join}"
+        end
 
         # @return [Boolean] whether a topic with this value needs no change
         def met?(name, value)

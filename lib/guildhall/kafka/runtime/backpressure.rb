@@ -8,8 +8,10 @@ module Guildhall
       class Backpressure
         # What there is room for; more where batches need more. A message costs about a kilobyte of Ruby objects beside its bytes, so that
         # these are 100 MB: who has less memory than that sets max_bytes_in_flight.
+        # @api private
         MAX_MESSAGES = 100_000
         # Unless the application says.
+        # @api private
         DEFAULT_BYTES = 268_435_456
 
         # @return [Array(Integer, Integer)] messages and bytes with which partitions that are in work, as many as there are

@@ -11,6 +11,7 @@ module Guildhall
       #
       # A message fails from its first such error until it was consumed, or another one after it in its partition. Giving a
       # message up does not end its failing: if the next one fails as well, they are two.
+      # @api private
       class Contention
         # The maximum number of messages that are taken for the cause at the same time.
         MAX_SUSPECTS = 3

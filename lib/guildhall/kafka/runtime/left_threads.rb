@@ -7,6 +7,7 @@ module Guildhall
       # more behind. Known by their group, which a thread has from the one that starts it, so that a consumer's cost nothing while it works.
       #
       # A thread that only one consumer has left may be one that a library starts once and keeps.
+      # @api private
       class LeftThreads
         GRACE_SECONDS = 10 # for what is about to end
         LEAST_CONSUMERS = 2

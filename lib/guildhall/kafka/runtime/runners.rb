@@ -7,6 +7,7 @@ module Guildhall
     class Runtime
       # The threads that run consumers. What is pushed has a method `run`; each push is run once, by one thread, first
       # come first served, but what is urgent goes first. A thread that is ended, by a `run` or by anybody else, is replaced.
+      # @api private
       class Runners
         TIME_SLICE_SECONDS = 0.01 # after which a runner lets other threads have their turn before it takes the next job
         KILL_SECONDS = 1 # that all threads together have to end when they are killed

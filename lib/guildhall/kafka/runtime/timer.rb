@@ -7,6 +7,7 @@ module Guildhall
   module Kafka
     class Runtime
       # Calls blocks at a time, in a thread of its own: they have to be short. Asleep while nothing is due.
+      # @api private
       class Timer
         Entry = Data.define(:time, :block)
         WAKE_SECONDS = 0.1 # that the thread has to wake up and end, also past the deadline

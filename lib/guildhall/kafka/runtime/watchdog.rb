@@ -7,6 +7,7 @@ module Guildhall
       # unmoved for STALL_SECONDS. The first cure is to seek to its position, the second to rejoin the group.
       # The broker is asked only where librdkafka's account says too little: the position of a partition of which nothing was
       # read yet, and whether what lies ahead can be read before it is cured (open transactions cannot).
+      # @api private
       class Watchdog
         # Longer than brokers take to elect leaders or to restart, during which a partition stands still by itself.
         STALL_SECONDS = 120

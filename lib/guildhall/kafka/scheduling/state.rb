@@ -1,16 +1,19 @@
 # frozen_string_literal: true
 
 require "guildhall/json"
+require_relative "../errors"
 
 module Guildhall
   module Kafka
     module Scheduling
-      # The state of a schedule, as the records of its topic give it: of each task its last run, and whether it is enabled. The topic is
-      # compacted: each key's last record is enough. All who read it get the same state.
+      # The state of a schedule, as the records of its topic give it: of each task its last run at a due time, its last run that somebody
+      # has asked for, and whether it is enabled. The topic is compacted: each key's last record is enough. All who read it get the same
+      # state.
       class State
         # A due time of a task, and its outcome. id: of the attempt, a process knows its own by it; follows: the id of the attempt at the
-        # same due time that was cut off; due: seconds since 1970, in :added when the task was seen first; state: :added, :running, :done,
-        # :failed, :skipped, or :released (claimed, but not begun); at: when that was, in seconds since 1970; by: the process.
+        # same due time that was cut off; due: seconds since 1970, in :added when the task was seen first; state: :added, :asked (somebody
+        # wants it to run), :running, :done, :failed, :skipped, or :released (claimed, but not begun); at: when that was, in seconds since
+        # 1970; by: the process, of :asked whoever asks.
         Run = Data.define(:id, :follows, :due, :state, :at, :by, :error) do
           def initialize(state:, follows: nil, error: nil, **) = super(state: state.to_sym, follows:, error:, **)
 
@@ -18,7 +21,7 @@ module Guildhall
           def running? = state == :running
 
           # Whether no process has to check this due time again.
-          def over? = state != :released
+          def over? = !%i[released asked].include?(state)
 
           # Whether this run counts where it is read after the run `before`: the first claim of a due time does.
           def after?(before)
@@ -26,22 +29,28 @@ module Guildhall
           end
         end
         # Whether a task is enabled, and since when.
+        # @api private
         Switch = Data.define(:enabled, :at)
-        STATES = %w[added running done failed skipped released].freeze
+        VERSION = 1 # of the records; one that names none has the first
+        STATES = %w[added asked running done failed skipped released].freeze
+        # Kinds of runs, by how their keys begin: at due times, and those that were asked for, which change no due time.
+        KINDS = {"run" => :due, "ask" => :asked}.freeze
         ENABLED = Switch.new(enabled: true, at: 0.0)
-        private_constant :STATES, :ENABLED
+        private_constant :VERSION, :STATES, :KINDS, :ENABLED
 
-        def self.run_record(name, run) = ["run:#{name}", JSON.encode(run.to_h.compact)]
-        def self.switch_record(name, enabled) = ["switch:#{name}", JSON.encode({enabled:, at: Time.now.to_f})]
+        # @param kind [Symbol] :due or :asked
+        def self.run_record(name, run, kind = :due) = ["#{KINDS.key(kind)}:#{name}", JSON.encode({v: VERSION, **run.to_h.compact})]
+        def self.switch_record(name, enabled) = ["switch:#{name}", JSON.encode({v: VERSION, enabled:, at: Time.now.to_f})]
 
         def initialize
-          @runs = {}
+          @runs = KINDS.values.to_h { |kind| [kind, {}] }
           @switches = {}
           @read_to = 0
         end
 
         # A message that was read before changes nothing.
-        # @return [Array(String, Run), nil] a task and its run, where that has changed
+        # @raise [NewerFormatError] because a run that is not known of would be done again
+        # @return [Array(Symbol, String, Run), nil] :due or :asked, a task and its run, where that has changed
         def read(message)
           return if message.offset < @read_to
 
@@ -52,10 +61,12 @@ module Guildhall
           fields = JSON.decode(message.raw_payload)
           return unless fields.is_a?(Hash)
 
+          NewerFormatError.check!("the record of task #{name} in the schedule's topic", fields["v"], VERSION)
           case [kind, fields.transform_keys(&:to_sym)] # anybody may write into the topic
-          in ["run", {id: String, due: Integer, state: String => state, at: Numeric, by: _} => fields] if STATES.include?(state)
+          in ["run" | "ask", {id: String, due: Integer, state: String => state, at: Numeric, by: _} => fields] if STATES.include?(state)
             run = Run.new(**fields.slice(*Run.members))
-            [name, @runs[name] = run] if run.after?(@runs[name])
+            runs = @runs[KINDS.fetch(kind)]
+            [KINDS.fetch(kind), name, runs[name] = run] if run.after?(runs[name])
           in ["switch", {enabled: true | false => enabled, at: Numeric => at}]
             @switches[name] = Switch.new(enabled:, at:)
             nil
@@ -65,18 +76,20 @@ module Guildhall
           nil # not written by a schedule
         end
 
-        # @return [Run, nil] the task's last one; nil: no process has run it yet
-        def run(name) = @runs[name]
+        # @param kind [Symbol] :due or :asked
+        # @return [Run, nil] the task's last one; nil: no process has run it yet, or nobody has asked for it
+        def run(name, kind = :due) = @runs.fetch(kind)[name]
         def enabled?(name) = switch(name).enabled
 
         # A due time that passed while the task was disabled is not made up for.
         # @return [Numeric, nil] after which time the task's due times count, in seconds since 1970; nil: it was never seen
         def since(name)
-          run = @runs[name] or return
+          run = run(name) or return
           [run.over? ? run.due : run.due - 1, switch(name).at].max
         end
 
-        def running = @runs.select { |_, run| run.running? }
+        # @return [Hash{Array(Symbol, String)=>Run}] by kind and task
+        def running = @runs.flat_map { |kind, runs| runs.map { |name, run| [[kind, name], run] } }.to_h.select { |_, run| run.running? }
 
         private
 

@@ -12,7 +12,9 @@ module Guildhall
       class Task
         MISSED = %i[run_once skip].freeze
         # A due time that is no older does not count as missed: a rebalance may take this long.
+        # @api private
         GRACE_SECONDS = 60
+        # @api private
         RULES = OptionRules.new(
           name: OptionRules.rule("a name of letters, digits, spaces and . _ -") { |name| /\A[\w. -]+\z/.match?(name.b) },
           cron: Settings::Rules::NAME, missed: OptionRules.one_of(*MISSED), block: OptionRules.kind("a block", Proc)
@@ -65,8 +67,11 @@ module Guildhall
         def repeat? = @missed == :run_once
       end
 
-      # One task, for people. topic: the schedule's; run: the last one, nil: none yet.
-      Status = Data.define(:task, :topic, :enabled, :run) do
+      # One task, for people. topic: the schedule's; run: the last one at a due time, asked: the last one that somebody has asked for; nil:
+      # none yet.
+      Status = Data.define(:task, :topic, :enabled, :run, :asked) do
+        def initialize(asked: nil, **) = super
+
         # nil: it is disabled.
         def next_due(now = Time.now) = enabled ? Time.at(task.next_due(now.to_f)) : nil
 

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "securerandom"
 require_relative "../broker/topic_creation"
 require_relative "state"
 require_relative "task"
@@ -9,6 +10,7 @@ module Guildhall
     module Scheduling
       # The tasks of an application's routes, for people: what has become of them, and what can be done with them by hand. Whether the
       # application runs does not matter. Any thread of the main Ractor.
+      # @api private
       class Tasks
         def initialize(application) = @application = application
 
@@ -19,7 +21,9 @@ module Guildhall
         def statuses
           schedules.flat_map do |topic|
             state = state(topic)
-            topic.scheduled_tasks.map { |task| Status.new(task:, topic:, enabled: state.enabled?(task.name), run: state.run(task.name)) }
+            topic.scheduled_tasks.map do |task|
+              Status.new(task:, topic:, enabled: state.enabled?(task.name), run: state.run(task.name), asked: state.run(task.name, :asked))
+            end
           end
         end
 
@@ -29,27 +33,43 @@ module Guildhall
         # @raise as `produce_sync`
         def switch(name, enabled)
           topic, = find(name)
-          @application.open_log
-          settings = @application.client_settings(topic)
-          # A topic that a broker creates by itself is not compacted, and would forget this.
-          created = Broker::TopicCreation.new(settings, [topic]) { |error, _| raise error }.run
-          raise UnreachableError.at(settings, Broker::Librdkafka::TIMED_OUT, "it was asked for topics") unless created
-
-          key, payload = State.switch_record(name, enabled)
-          @application.producer.produce_sync(topic: topic.name, partition: 0, key:, payload:)
-          nil
+          write(topic, State.switch_record(name, enabled))
         end
 
-        # Runs a task in the calling thread, now; its due times stay as they are.
+        # Lets a task run now, once: in the process that has the schedule's partition, or (`here`) in the calling thread, which blocks for
+        # it. Its due times stay as they are; it may be disabled. If no process takes it within a minute, it does not run. Blocks until a
+        # broker has it.
+        # @param by [String, nil] who asks, for those who look; nil: this process
+        # @param id [String] of the run: asking for the same one again changes nothing
+        # @return [State::Run, nil] as it was asked for: {Status#asked} has what becomes of it; nil: it has run here
         # @raise [Guildhall::ArgumentError] where there is no such task
-        # @raise what the task raises
-        def run(name)
-          _, task = find(name)
-          task.call(Time.now.to_i)
-          nil
+        # @raise as `produce_sync`; what the task raises, here
+        def run(name, here: false, by: nil, id: SecureRandom.hex(8))
+          topic, task = find(name)
+          return task.call(Time.now.to_i) && nil if here
+
+          before = state(topic).run(name, :asked)
+          return before if before&.id == id
+
+          # Later than the last one, whose clock may have been another.
+          due = [Time.now.to_i, *before&.then { |run| run.due + 1 }].max
+          run = State::Run.new(id:, due:, state: :asked, at: Time.now.to_f, by: by || @application.process_name)
+          write(topic, State.run_record(name, run, :asked))
+          run
         end
 
         private
+
+        def write(topic, (key, payload))
+          @application.open_log
+          settings = @application.client_settings(topic)
+          # A topic that a broker creates by itself is not compacted, and would forget this.
+          created = Broker::TopicCreation.new(settings, Routing::DeclaredTopic.made([topic])) { |error, _| raise error }.run
+          raise UnreachableError.at(settings, Broker::Librdkafka::TIMED_OUT, "it was asked for topics") unless created
+
+          @application.producer.produce_sync(topic: topic.name, partition: 0, key:, payload:)
+          nil
+        end
 
         def schedules = @application.validate!.select(&:scheduled_tasks)
 

@@ -7,6 +7,7 @@ module Guildhall
     # Settings are declared once, in a table of name, default, rule and sentence: {Config} has that of the application, {Routing::Topic}
     # that of a route, each filter its own. Accessors, the builder's methods, checks, `guildhall routes` and the guide's tables are made of
     # it.
+    # @api private
     module Settings
       # A row of a table.
       #

@@ -13,9 +13,11 @@ module Guildhall
         # Orders to the process.
         STOP = "stop"
         END_NOW = "end now"
+        # And how another process of the swarm has ended, behind it as JSON: the parent has no client to report that itself.
+        ENDED = "ended "
         STEADY_SECONDS = 60 # a process that has run for longer does not count as one that ended soon
         MEBIBYTE = 1_048_576.0
-        private_constant :STEADY_SECONDS, :MEBIBYTE
+        private_constant :STEADY_SECONDS
 
         # @return [Float, nil] MiB that are resident, with what is shared with other processes; nil: there is no such process
         def self.memory_of(pid) = Reporting::ProcessMemory.resident(pid)&./(MEBIBYTE)
@@ -79,6 +81,10 @@ module Guildhall
           @deadline = Clock.now + timeout
           order(END_NOW)
         end
+
+        # Lets it report how another one has ended.
+        # @param details [Hash{String=>Object}]
+        def tell_of_end(details) = order("#{ENDED}#{JSON.encode(details)}")
 
         def signal(signal)
           Process.kill(signal, @pid) if @pid

@@ -13,19 +13,22 @@ module Guildhall
       # One process of a {Swarm}, from the inside: a {Server} that reports to the parent and obeys it.
       class Worker
         # @param signals [Thread::Queue] names of signals that have come since it was forked
-        def initialize(application, number, processes, signals)
+        # @param memory_limit [Numeric, nil] MiB beyond which the parent replaces it
+        def initialize(application, number, processes, signals, memory_limit = nil)
           @application = application
           @number = number
           @processes = processes
           @signals = signals
+          @memory = {processes:, own: memory_limit && (memory_limit * ChildProcess::MEBIBYTE).to_i}
         end
 
         # Blocks until the application has stopped.
         # @return [Integer] the exit status; {ConfigurationError::EXIT_STATUS} where no other process could start either
         def run(socket, selection)
           distinguish
-          server = Server.new(@application, warm_up: false, signals: @signals)
-          ParentLink.new(socket, server, Health.new(@application)) { |error| @application.error(error, "health") }.start
+          server = Server.new(@application, warm_up: false, signals: @signals, memory: @memory)
+          health = Health.new(@application)
+          ParentLink.new(socket, server, health, method(:other_ended)) { |error| @application.error(error, "health") }.start
           @application.publish("swarm.forked", number: @number)
           server.run(**selection)
         rescue ConfigurationError => error
@@ -46,19 +49,25 @@ module Guildhall
           @application.workers = [workers / @processes, 1].max unless workers.zero?
         end
 
-        # Ties a process to the parent that has forked it: it says every second how it is, and does what the parent asks. When the parent is
-        # gone, it stops in order.
+        def other_ended(details)
+          text = "process #{details["number"]} of the swarm (pid #{details["pid"]}) has ended: #{details["status"]}"
+          @application.reporter&.event("process_ended", text, host: ProcessName.host, **details.transform_keys(&:to_sym))
+        end
+
+        # Ties a process to the parent that has forked it: it says every second how it is, does what the parent asks, and reports how others
+        # have ended. When the parent is gone, it stops in order.
         class ParentLink
           HEARTBEAT_SECONDS = 1
           # live and ready, where that cannot be found out: the parent kills a process that says nothing.
           UNKNOWN = JSON.encode([[], ["its health cannot be found out"]]).freeze
           private_constant :HEARTBEAT_SECONDS, :UNKNOWN
 
-          # @yieldparam error [Exception] that kept it from finding out how the process is
-          def initialize(socket, server, health, &on_error)
+          # @param other_ended [#call] gets how another process of the swarm has ended
+          def initialize(socket, server, health, other_ended, &on_error)
             @socket = socket
             @server = server
             @health = health
+            @other_ended = other_ended
             @on_error = on_error
           end
 
@@ -85,7 +94,11 @@ module Guildhall
 
           def obey
             while (order = @socket.gets(chomp: true))
-              order == ChildProcess::END_NOW ? @server.end_now : @server.stop_soon
+              case order
+              when ChildProcess::END_NOW then @server.end_now
+              when ChildProcess::STOP then @server.stop_soon
+              else @other_ended.call(JSON.decode(order.delete_prefix(ChildProcess::ENDED)))
+              end
             end
           rescue SystemCallError, IOError
             nil # the parent is gone

@@ -2,6 +2,8 @@
 
 require_relative "../broker/admin_client"
 require_relative "../broker/librdkafka"
+require_relative "../broker/session"
+require_relative "../producing/transactional_producer"
 
 module Guildhall
   module Kafka
@@ -33,7 +35,8 @@ module Guildhall
           attach_function :rd_kafka_mock_broker_set_up, %i[pointer int32], :int, blocking: true
         end
 
-        # The address of one.
+        # The address of one, and what creates its topics.
+        # @!visibility private
         class Address < String
           attr_reader :broker
 
@@ -66,7 +69,28 @@ module Guildhall
           end
         end
         Broker::AdminClient.prepend(Creating)
-        private_constant :Functions, :Address, :Creating
+
+        # Commits what is sent to a transaction for a group without members, once that is committed: the mock cluster forgets it.
+        module KeepingOffsets
+          def begin_transaction = super.tap { @kept_offsets = [] }
+
+          def send_offset(topic, partition)
+            group = nil
+            super { yield.tap { |metadata| group = metadata.group } }
+            @kept_offsets << [group, topic, partition] if group && @settings[:"bootstrap.servers"].is_a?(Address)
+          end
+
+          def commit_transaction
+            super
+            @kept_offsets.each do |group, topic, partition|
+              Broker::Session.open({"bootstrap.servers": @settings[:"bootstrap.servers"], "group.id": group}) do |session|
+                session.commit(topic, partition.partition, partition.offset, partition.metadata)
+              end
+            end
+          end
+        end
+        Producing::TransactionalProducer.prepend(KeepingOffsets)
+        private_constant :Functions, :Creating, :KeepingOffsets
 
         # Without a block it ends with the process, at the latest.
         # @yieldparam broker [EmbeddedBroker] stopped when the block ends

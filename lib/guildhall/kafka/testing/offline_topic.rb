@@ -4,10 +4,10 @@ require "guildhall/kafka"
 
 module Guildhall
   module Kafka
-    module Testing
+    module Testing # rubocop:disable Style/Documentation -- in testing.rb
       # One partition of a topic without a broker: its messages are decoded as the route says, and consumed by the route's consumer in
-      # the thread of the test, with retries (almost without pauses), dead letters and marks; where the consumer pauses, it stays so. The
-      # consumer's own `produce_sync` and `produce_async` are kept; `Guildhall::Kafka.producer` is the real one.
+      # the thread of the test, with retries (almost without pauses), retry topics, dead letters and marks; where the consumer pauses, it
+      # stays so, until {#travel}. What the consumer, and whatever it calls, produces is kept: `Guildhall::Kafka.producer`, too.
       #
       #     orders = Guildhall::Kafka::Testing.topic("orders")
       #     orders.deliver({"id" => 7}, "{")
@@ -16,102 +16,260 @@ module Guildhall
       class OfflineTopic
         MAX_PAUSES = 200 # for one delivery: a message that is retried for ever would keep the test from ending
         PAUSE_SECONDS = 0.0005 # between two attempts
+        ROUNDING_SECONDS = 0.000_001 # of times as Floats: what is due has to be due
         KEYWORDS = %i[key headers timestamp].freeze
-        private_constant :MAX_PAUSES, :PAUSE_SECONDS, :KEYWORDS
+        private_constant :MAX_PAUSES, :PAUSE_SECONDS, :ROUNDING_SECONDS, :KEYWORDS
+
+        # @return [Array<Array<Integer>>] the offsets that each call of `consume` was called with, of its own topic
+        attr_reader :calls
+        # @return [Integer] how many messages were delivered
+        attr_reader :delivered
 
         def initialize(topic, application)
           @topic = topic = topic.with(retries: topic.retries.with(pause_timeout: nil, pause_max_timeout: nil))
+          @application = application
           config = application.config.dup
           config.pause_timeout = config.pause_max_timeout = PAUSE_SECONDS
-          steps = application.producer_steps
-          @runtime = Offline::Runtime.new(topic, application, config:, steps:)
+          @calls = []
+          config.middleware = [method(:note_call), *config.middleware]
+          @producer = Offline.producer(application)
+          @runtime = Offline::Runtime.new(topic, application, config:, producer: @producer)
           @serializing = Producing::Serializing.new(-> { [topic] })
-          @listener = Offline::Listener.new
-          @partition = Partition.new(topic, topic.name, 0, @listener, @runtime)
-          @partition.begin
-          @next_offset = 0
+          retries = topic.retry_topics && !topic.retry_topic? ? topic.retry_topics.routes(topic) : []
+          @retry_routes = retries.to_h { |route| [route.name, route] }
+          @lanes = {}
+          @passed_on = @delivered = 0
+          @travelled = 0.0
+          @arrived = {}.compare_by_identity
+          lane(topic)
         end
 
         # Delivers a batch, and lets it be consumed. Blocks until nothing is left to do.
-        # @param payloads [Array<Object>] a String is taken as the bytes, nil as a tombstone; anything else is encoded as the route says
-        # @param key [String, nil] of all of them
-        # @param headers [Hash{String=>String}] of all of them
-        # @param timestamp [Time] of all of them
+        # @param payloads [Array<Object>] a String is taken as the bytes, nil as a tombstone, a job of Active Job as the message that
+        #   `perform_later` sends; a {Message} has a key, headers and time of its own; anything else is encoded as the route says
+        # @param key [String, nil] of all others
+        # @param headers [Hash{String=>String}] of all others
+        # @param timestamp [Time, nil] of all others; nil: now
         # @raise [Guildhall::Error] if a message is retried for ever: without a dead letter queue, a failing one is
         # @raise [Guildhall::ArgumentError] for another keyword
-        def deliver(*payloads, key: nil, headers: {}, timestamp: Time.now, **others)
+        def deliver(*payloads, key: nil, headers: {}, timestamp: nil, **others)
           if (keyword = others.keys.first)
             raise Guildhall::ArgumentError, "#{OptionRules.unknown("keyword #{keyword}", keyword, KEYWORDS)}; a payload that is a Hash " \
                                             "needs braces: deliver({\"id\" => 7})"
           end
-          records = payloads.map { |payload| record(payload, key, headers, timestamp) }
-          @partition.deliver(records, Offline::Record.bytes(records))
-          work
+          act do
+            messages = payloads.map { |one| one.is_a?(Message) ? one : message(one, key, headers, timestamp) }
+            lane(@topic).deliver(messages.map { |one| one.with(payload: @serializing.call({topic: name, payload: one.payload})[:payload]) })
+            @delivered += messages.size
+          end
+        end
+
+        # Lets time pass for this topic, and what is due meanwhile happen, in order: retry topics, `delay`, `throttle`, pauses; what was
+        # sent by `produce_later` (a job's `retry_on wait:` does that) to this topic is delivered. `Time.now` is that much later from now on
+        # while this topic is at work. Nothing waits.
+        # @param seconds [Numeric]
+        def travel(seconds)
+          @target = @travelled + seconds
+          act(&:itself)
+          while (left = seconds_to_next) && @travelled + left <= @target
+            @travelled += [left, 0].max
+            act { deliver_due }
+          end
+          @travelled = [@travelled, @target].max
+          act { deliver_due }
         end
 
         # Calls the consumer's `tick`.
-        def tick
-          @partition.notify(:tick)
-          work
-        end
+        def tick = act { partition.notify(:tick) }
 
         # Runs the blocks of the consumer's `every`, each once.
-        def every
-          @topic.consumer.periods.each_index { |index| @partition.notify([:periodic, index]) }
-          work
-        end
+        def every = act { @topic.consumer.periods.each_index { |index| partition.notify([:periodic, index]) } }
 
         # Stops as the process does, or as a rebalance: the consumer's `shutdown` or `revoked` is called.
         # @param reason [Symbol] :shutdown or :revoked
-        def leave(reason = :shutdown)
-          @partition.leave(reason)
-          work
-        end
+        def leave(reason = :shutdown) = act { partition.leave(reason) }
 
         # @return [Integer] offset of the first message that is not done, which would be committed; messages count from 0
-        def done
-          @partition.store
-          @listener.client.stored.last || 0
-        end
+        def done = lane(@topic).done
 
         # @return [Array<Hash>] what went to the dead letter topic: topic:, payload:, key:, headers:
-        def dead_letters = @runtime.producer.dead_letters
+        def dead_letters = sent.select { |letter| letter[:topic] == @topic.dead_letter_queue&.topic }
 
-        # @return [Array<Hash>] what the consumer has produced: topic:, payload: …
-        def produced = @runtime.producer.produced
+        # @return [Array<Hash>] what went to retry topics, as {#dead_letters}
+        def retries = sent.select { |letter| @retry_routes.key?(letter[:topic]) || letter[:topic] == @topic.retry_topics&.next_topic }
+
+        # @return [Array<Hash>] what the consumer has produced: topic:, payload: …; with `at:`, a Time, what `produce_later` holds back
+        def produced = @producer.produced + (sent - dead_letters - retries)
 
         # @return [Array<Exception>] what was reported, each attempt for itself
         def errors = @runtime.errors
 
+        # @return [String] of the topic
+        def name = @topic.name
+
+        alias to_s name
+
+        # @!visibility private
+        attr_reader :application
+
         private
 
-        def record(payload, key, headers, timestamp)
-          raw = @serializing.call({topic: @topic.name, payload:})[:payload]
-          offset = @next_offset
-          @next_offset += 1
-          Ractor.make_shareable(Offline::Record.new(topic: @topic.name, partition: 0, offset:, timestamp:, key:, raw_payload: raw&.dup,
-            headers: headers.to_h { |name, value| [name.to_s, value] }))
+        def partition = lane(@topic).partition
+        def lane(topic) = @lanes[topic.name] ||= Offline::Lane.new(topic, @runtime)
+
+        # Retries, dead letters, and what `pipe_to` sends.
+        def sent = @producer.dead_letters
+
+        def note_call(call)
+          @calls << call.messages.records.map(&:offset) if call.event == :consume && call.name == name
+          yield
         end
 
-        def work
+        def message(payload, key, headers, timestamp)
+          return Testing.message(payload, key:, headers:, timestamp:) unless defined?(::ActiveJob::Base) && payload.is_a?(::ActiveJob::Base)
+
+          job = ActiveJob::QueueAdapter.new.message_of(payload)
+          Testing.message(job[:payload], key: key || job[:key], headers: {**job[:headers], **headers}, timestamp:)
+        end
+
+        # Pauses pass at once: time does, for this topic.
+        def act
+          within { yield self }
           MAX_PAUSES.times do
-            nil while step
-            return self unless @runtime.timer.pass
+            within { nil while step || pass_on }
+            left = within { @runtime.timer.seconds_to_next }
+            return self if left.nil? || left > Offline::Timer::LONGEST_SECONDS
+
+            @travelled += [left, 0].max + ROUNDING_SECONDS
+            within { @runtime.timer.pass }
           end
+          raise TaskError, retried_for_ever
+        end
+
+        def within(&block) = TimeTravel.by(@travelled) { @application.stand_in(@producer, &block) }
+
+        def retried_for_ever
           error = errors.last
           advice = error && Redaction.advice(error)
-          raise TaskError, ["#{@topic} is retried for ever: #{error&.full_message(highlight: false)}", *advice].join("\n")
+          ["#{@topic} is retried for ever: #{error&.full_message(highlight: false)}", *advice].join("\n")
+        end
+
+        # @return [Float, nil] until what happens next by itself
+        def seconds_to_next
+          within { [*waiting.map { |message| message[:at] - Time.now }, *@runtime.timer.seconds_to_next].min }
+        end
+
+        def waiting = @producer.produced.select { |message| message[:at] && message[:topic].to_s == name && !@arrived[message] }
+
+        def deliver_due
+          due = waiting.select { |message| message[:at] <= Time.now }.sort_by { |message| message[:at] }
+          return if due.empty?
+
+          lane(@topic).deliver(due.map { |one| Testing.message(one[:payload], key: one[:key], headers: one[:headers].to_h) })
+          due.each { |message| @arrived[message] = true }
+          @delivered += due.size
+        end
+
+        # @return [Boolean] whether anything has gone to a retry topic
+        def pass_on
+          later = sent.drop(@passed_on)
+          @passed_on = sent.size
+          later = later.filter_map { |one| [@retry_routes[one[:topic]], one] if @retry_routes.key?(one[:topic]) }
+          later.each do |route, one|
+            lane(route).deliver([Testing.message(one[:payload], key: one[:key], headers: one[:headers])])
+          end
+          later.any?
         end
 
         def step
-          job = @listener.requests.shift || @runtime.runners.jobs.shift or return false
+          request = @lanes.each_value.lazy.filter_map { |lane| lane.listener.requests.shift }.first
+          job = request || @runtime.runners.jobs.shift or return false
           job.respond_to?(:run) ? job.run : job.call
           true
         end
       end
 
+      # Makes it later than it is, for the block's thread: what {OfflineTopic#travel} needs. `Time` and {Clock} are as they were until it is
+      # first called.
+      module TimeTravel
+        KEY = :guildhall_time_travel
+        private_constant :KEY
+
+        def self.by(seconds)
+          return yield if seconds.zero?
+
+          @installed ||= [::Time, Clock].each { |clock| clock.singleton_class.prepend(self) }
+          before = later
+          Thread.current.thread_variable_set(KEY, seconds)
+          begin
+            yield
+          ensure
+            Thread.current.thread_variable_set(KEY, before)
+          end
+        end
+
+        def self.later = Thread.current.thread_variable_get(KEY) || 0
+
+        def now(...) = super + TimeTravel.later
+      end
+
+      # Replaces an application's producer for the time of a block.
+      module StandIn
+        def producer = @stand_in || super
+
+        def stand_in(producer)
+          before = @stand_in
+          @stand_in = producer
+          yield
+        ensure
+          @stand_in = before
+        end
+      end
+      Application.prepend(StandIn)
+      private_constant :TimeTravel, :StandIn
+
       # Stands for threads and a broker behind {OfflineTopic}: nothing happens before the test lets it.
+      # @api private
       module Offline
+        # @return [Producer] with the steps and delay topics of an application
+        def self.producer(application)
+          Producer.new(application.producer_steps, application)
+        end
+
+        # One partition, and what was delivered to it.
+        class Lane
+          attr_reader :partition, :listener
+
+          def initialize(topic, runtime)
+            @name = topic.name
+            @listener = Listener.new
+            @partition = Partition.new(topic, topic.name, 0, @listener, runtime)
+            @partition.begin
+            @next_offset = 0
+          end
+
+          # @param messages [Array<Message>] their payloads are bytes, or nil
+          def deliver(messages)
+            records = messages.map { |message| record(message) }
+            @partition.deliver(records, Record.bytes(records))
+          end
+
+          def done
+            @partition.store
+            @listener.client.stored.last || 0
+          end
+
+          private
+
+          def record(message)
+            offset = @next_offset
+            @next_offset += 1
+            Ractor.make_shareable(Record.new(topic: @name, partition: 0, offset:, timestamp: message.timestamp || Time.now,
+              key: message.key&.dup, raw_payload: message.payload&.dup,
+              headers: message.headers.to_h { |name, value| [name.to_s, value.dup] }))
+          end
+        end
+
         # A message that no broker has sent, with the methods of {Record}.
         Record = Data.define(:topic, :partition, :offset, :timestamp, :key, :raw_payload, :headers) do
           def self.bytes(records) = records.sum(&:size)
@@ -172,7 +330,6 @@ module Guildhall
         # Time passes when nothing else is to be done, but not for long.
         class Timer
           LONGEST_SECONDS = 0.05
-          private_constant :LONGEST_SECONDS
 
           # @param longest [Numeric] seconds; what is due later does not come
           def initialize(longest: LONGEST_SECONDS)
@@ -183,21 +340,24 @@ module Guildhall
           def after(seconds, &block) = [Clock.now + seconds, block].tap { |entry| @entries << entry }
           def cancel(entry) = @entries.delete_if { |other| other.equal?(entry) }
 
+          # @return [Float, nil] until the next is due
+          def seconds_to_next = @entries.map(&:first).min&.-(Clock.now)
+
           # @return [Boolean, nil] whether anything was due soon
           def pass
             entry = @entries.min_by(&:first) or return
             wait = entry.first - Clock.now
             return if wait > @longest
 
-            sleep([wait, 0].max)
+            sleep(wait) if wait.positive?
             cancel(entry)
             entry.last.call
             true
           end
         end
 
-        # Takes messages as {Kafka::Producer} does, and keeps them.
-        class Producer
+        # A producer that keeps what it takes.
+        class Producer < Kafka::Producer
           # A message that was delivered, and where.
           class Delivery < Producing::Delivery::Report
             def wait(**) = self
@@ -205,49 +365,79 @@ module Guildhall
             def pending? = false
             def error = nil
           end
-          private_constant :Delivery
+          # Has headers, for {Delaying::DelayHeaders}.
+          Headers = Data.define(:raw_headers)
+          private_constant :Delivery, :Headers
 
-          # @return [Array<Hash>] messages of consumers
+          # @return [Array<Hash>] what was produced; with `at:`, a Time, what `produce_later` holds back
           attr_reader :produced
-          # @return [Array<Hash>] messages that went to a dead letter topic
+          # @return [Array<Hash>] what the framework has sent: dead letters, retries, what `pipe_to` sends
           attr_reader :dead_letters
 
+          # @!visibility private
+          attr_reader :application
+
           # @param steps [Array<#call>] what becomes of each message before it is sent
-          def initialize(steps)
-            @middleware = Kafka::Producer::Middleware.new(steps)
+          # @param application [Application, nil] whose delay topics `produce_later` uses
+          def initialize(steps, application = nil)
+            super({}, steps:)
+            @application = application
+            @delay_topics = -> { application&.routes&.delay_topics }
             @produced = []
             @dead_letters = []
           end
 
-          attr_reader :middleware
-
           def wait_seconds = 60
-          # Dead letters come here: see {DeadLetterQueue::Dispatcher}.
-          def start(message) = keep(message, @dead_letters)
+          def start(message, _seconds = 0) = keep(message, @dead_letters)
+          def partition_count(_topic) = 1
+          def close(*) = true
+
+          # What it has produced is forgotten where the block raises.
+          def transaction
+            before = @produced.size
+            yield self
+          rescue Exception # rubocop:disable Lint/RescueException -- as the real one
+            @produced.slice!(before..)
+            raise
+          end
+
+          protected
+
           # @raise [Guildhall::ArgumentError] for what is no message
-          def produce_async(message) = keep(@middleware.run(message), @produced)
-          def produce_many_async(messages) = messages.map { |message| produce_async(message) }
-          alias produce_sync produce_async
-          alias produce_many_sync produce_many_async
+          def send_all(messages, _sync)
+            kept = messages.map { |message| keep(message, @produced) }
+            yield(kept.size) if block_given?
+            kept
+          end
 
           private
 
+          def partitioned(message) = message
+
           def keep(message, list)
-            Producing::Sender.check!(message)
-            list << message
+            checked(message)
+            list << as_given(message)
             Delivery.new(topic: message[:topic].to_s, partition: 0, offset: list.size - 1)
+          end
+
+          # Not as it waits in a delay topic.
+          def as_given(message)
+            waiting = Headers.new(message[:headers].to_h)
+            due = Delaying::DelayHeaders.due(waiting) or return message
+
+            {**message, **Delaying::DelayHeaders.target(waiting).compact, headers: Delaying::DelayHeaders.without(waiting), at: Time.at(due)}
           end
         end
 
         # Keeps what is produced in a transaction until that is committed; then `producer` has it.
         class TransactionalProducer < Producer
           def initialize(steps, producer)
-            super(steps)
+            super(steps, producer.application)
             @committed = producer.produced
           end
 
           def open = self
-          def close = nil
+          def close(*) = nil
           def timeout = 60
           def partition_count(_topic) = 1
           def begin_transaction = produced.clear
@@ -278,12 +468,11 @@ module Guildhall
           attr_reader :config, :application, :producer, :backpressure, :runners, :timer, :contention, :left_threads, :errors
 
           # @param application [#instrumentation, #consumer_class] whose subscribers see what happens
-          def initialize(topic, application, config:, timer: Timer.new, steps: [])
+          def initialize(topic, application, config:, timer: Timer.new, producer: Producer.new([]))
             @application = application
             @config = config
             @decoding = Decoding.new(topic.with(parallel: false)) # payloads are decoded when they are read
-            @steps = steps
-            @producer = Producer.new(steps)
+            @producer = producer
             @backpressure = Kafka::Runtime::Backpressure.new(config, [topic])
             @runners = Runners.new
             @timer = timer
@@ -293,7 +482,7 @@ module Guildhall
           end
 
           def decoding(_topic) = @decoding
-          def transactional_producer(_id) = TransactionalProducer.new(@steps, @producer)
+          def transactional_producer(_id) = TransactionalProducer.new(@application.producer_steps, @producer)
           def in_background = yield
           def abandon(_handle) = nil
           def consumer_class(declared) = @application.consumer_class(declared)

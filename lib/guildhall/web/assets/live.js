@@ -14,7 +14,7 @@
   label();
   state.parentElement.append(button);
   const editing = () => document.activeElement && document.activeElement.matches("input, select, textarea");
-  const say = (text) => { state.lastElementChild.textContent = text; };
+  const say = (text) => { state.lastElementChild.textContent = text; state.classList.toggle("on", text === "live"); };
   const look = async () => {
     if (paused || document.hidden || editing()) return;
     try {

@@ -12,13 +12,14 @@ module Guildhall
         PORT = 9393
         THREADS = 5 # a page may wait for brokers
         PASSWORD = "GUILDHALL_WEB_PASSWORD" # an environment variable: arguments can be seen by all users of a machine
+        PRIVATE_KEY = "GUILDHALL_COMMANDS_PRIVATE_KEY" # likewise
         NOTES = <<~TEXT.freeze
 
           With an application (-r) it shows its groups and routes, and decodes payloads as they say; without one (--brokers, --profile) what
-          brokers know. It asks brokers only while somebody looks, joins no group, and changes nothing.
+          brokers know. It asks brokers only while somebody looks, joins no group, and changes nothing unless --actions is given.
           On this machine alone (#{HOST}) whoever reaches the port, by a name of this machine, may see all. On another address it starts only with --user and the
           password in #{PASSWORD} of the environment, or with --open: then keys and payloads of messages stay hidden.
-          It needs the gem puma. Ctrl-C ends it.
+          It needs the gem puma. Ctrl-C ends it; pressed twice, at once.
         TEXT
         private_constant :THREADS, :NOTES
 
@@ -27,12 +28,17 @@ module Guildhall
         private
 
         def json? = false
+        def hidden = @hidden ||= []
 
         def define_options(options)
           super
           options.on("--bind ADDRESS", "the address to listen at (default: #{HOST})")
           options.on("-p", "--port N", Integer, "the port (default: #{PORT}; 0: any that is free)")
           options.on("--user NAME", "ask for this name, and the password in #{PASSWORD}")
+          options.on("--actions", "let whoever may see it also replay and discard dead letters, switch and run tasks, and,",
+            "with #{PRIVATE_KEY} in the environment, command processes")
+          options.on("--hide PATH", "show nobody this field of payloads, such as $.card or $..password; also key, headers.NAME.",
+            "May be said several times") { |path| hidden << path }
           options.on("--open", "let anybody see it, without keys and payloads")
           options.separator(NOTES)
         end
@@ -54,6 +60,9 @@ module Guildhall
             raise Guildhall::ArgumentError,
               "--open asks nobody for a name: leave out --user #{see_help}"
           end
+          if @options[:open] && @options[:actions]
+            raise Guildhall::ArgumentError, "--open lets anybody in, who may do nothing: leave out --actions #{see_help}"
+          end
           return if @options[:user] || @options[:open] || loopback?
 
           raise Guildhall::ArgumentError, "#{host} can be reached from other machines: add --user NAME, with the password in #{PASSWORD} " \
@@ -71,18 +80,22 @@ module Guildhall
 
         def perform
           require_relative "../../web"
-          web = Guildhall::Web.new(authorize:)
+          web = Guildhall::Web.new(authorize:, hide: hidden, read_only: !@options[:actions],
+            commands: {private_key: ENV.fetch(PRIVATE_KEY, nil)})
+          web.cluster.routes # wrong settings are said now, not by each page
           server = server(@options[:user] ? asking(web) : web)
           opened = listen(server)
           @err.puts("guildhall: the dashboard is at http://#{host.include?(":") ? "[#{host}]" : host}:#{opened}/ (Ctrl-C ends it)")
           thread = server.run
           reader, writer = IO.pipe # a trap may take no lock
-          interruptible(-> { writer.write_nonblock(".") }) { reader.read(1) }
-          server.stop
-          thread.join
+          # Requests that wait for brokers may take seconds to end.
+          interruptible(-> { writer.write_nonblock(".") }, again: "SYSTEM_DEFAULT") do
+            reader.read(1)
+            server.stop
+            thread.join
+            web.close
+          end
           0
-        ensure
-          web&.close
         end
 
         # With --user whoever gets so far has said the password. Without it a page of another site must not read this one through the
@@ -93,7 +106,7 @@ module Guildhall
           own = loopback? && !@options[:user]
           lambda do |request, action, _target|
             asked_as = request.get_header("HTTP_HOST").to_s.sub(/:\d+\z/, "")
-            name unless (open && action == :payload) || (own && !loopback?(asked_as))
+            name unless (open && action == :payload) || action == :delete_records || (own && !loopback?(asked_as))
           end
         end
 

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "../dead_letters"
 require_relative "messages"
 
 module Guildhall
@@ -28,9 +29,8 @@ module Guildhall
       class DeadLetters < Page
         include MessageRows
 
-        NEWEST = 2_000 # letters of a partition that are looked at
         SHOWN = 50
-        private_constant :NEWEST, :SHOWN
+        private_constant :SHOWN
 
         def private? = true
 
@@ -38,38 +38,40 @@ module Guildhall
 
         def crumbs = {"Dead letters" => ["dead-letters"]}
         def title = names.fetch(:topic)
-        def live? = false
+        def live? = @job&.running? || false
 
         def data
           name = names.fetch(:topic)
-          letters, more = cluster.dead_letters(name) { |dead_letters| read(dead_letters) }
-          open = letters.select { |_, mark| mark.nil? }
-          cause = @request.text("cause")
-          chosen = (@request.text("all") ? letters : open).select { |letter, _| cause.nil? || cause(letter) == cause }
+          filter = LetterFilter.of(@request)
+          found = Web::DeadLetters.new(cluster, name, filter) { |letters| @job = @web.letter_jobs.look(letters) }
+          all = !@request.text("all").nil?
+          chosen = all ? found.all.select { |letter, _| filter.match?(letter) } : found.chosen.map { |letter| [letter, nil] }
           shown = payloads?(name)
-          {topic: name, total: letters.size, open: open.size, more:, cause:, all: !@request.text("all").nil?, shown:,
-           causes: causes(open), letters: newest(chosen).map { |letter, mark| row(letter, mark, shown) }, chosen: chosen.size}
+          {topic: name, total: found.all.size, open: found.open.size, more: found.more, cause: filter.cause, query: filter.query,
+           all:, shown:, causes: causes(found.open), chosen: chosen.size,
+           letters: newest(chosen).map { |letter, mark| row(letter, mark, shown) }, chosen_open: found.chosen.size,
+           replayable: found.chosen.count(&:source_topic),
+           sources: sources(found, :source_topic, filter.source),
+           groups: sources(found, :source_group, filter.group), job: job(name), may: may(name, :replay, :discard, :delete_records)}
         end
 
-        # @return [Array(Array<Array(DeadLetter, Symbol)>, Boolean)] with their marks, and whether there are older ones
-        def read(dead_letters)
-          ranges = dead_letters.ranges
-          marks = dead_letters.marks(ranges.keys)
-          letters = ranges.flat_map do |number, range|
-            newest = [range.begin, range.end - NEWEST].max...range.end
-            found = []
-            dead_letters.each(number, newest) { |letter| found << [letter.with(payload: nil), marks.fetch(number).of(letter.offset)] }
-            found
-          end
-          [letters, ranges.values.any? { |range| range.size > NEWEST }]
+        # @return [Array<String>] what can be chosen from, of those that are there
+        def sources(found, name, chosen) = [*found.all.filter_map { |letter, _| letter.public_send(name) }, *chosen].uniq.sort
+
+        def job(topic)
+          return unless @job
+
+          action = Actions::StopLetters.right(@web, @request, topic)
+          by = @web.access.name(@request, action, topic)
+          stop = @web.forms.token(by:, action:, target: topic, expect: {id: @job.id}) if by && @job.running?
+          {text: @job.to_s, running: @job.running?, by: @job.by, why: @job.why, at: time(Time.at(@job.at)),
+           total: @job.total, done: @job.done, stop:}
         end
 
         def newest(letters) = letters.sort_by { |letter, _| letter.time || Time.at(0) }.last(SHOWN).reverse
 
-        def cause(letter) = [letter.error_class || "unknown", letter.error_place].compact.join(" at ")
-
         def causes(letters)
-          rows = letters.map(&:first).group_by { |letter| cause(letter) }.map do |cause, some|
+          rows = letters.group_by { |letter| LetterFilter.cause(letter) }.map do |cause, some|
             times = some.filter_map(&:time).minmax
             {cause:, error: some.first.error_class || "unknown", place: some.first.error_place, letters: some.size,
              sources: some.filter_map(&:source_topic).uniq, first: time(times.first), last: time(times.last)}

@@ -5,6 +5,7 @@ require_relative "../page"
 module Guildhall
   class Web
     # The pages, one class each: what {Response} finds by the path.
+    # @api private
     module Pages
       # Why there is no page.
       class Failure < Page
@@ -19,10 +20,11 @@ module Guildhall
 
         def title = "No page"
         def live? = false
-        def data = {error: Printable.valid(@message), line: @line}.compact
+        def data = {error: Printable.valid(@message), line: @line, again: (@request.address({}) if @request.post?)}.compact
 
         # Whoever is refused need not know them, and settings that are wrong may be what is said.
         def servers = ""
+        def reports = nil
       end
     end
   end

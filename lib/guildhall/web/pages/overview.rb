@@ -1,80 +1,84 @@
 # frozen_string_literal: true
 
+require_relative "../broker_rules"
 require_relative "groups"
 
 module Guildhall
   class Web
     module Pages
-      # What needs attention, by what the brokers know, and the application's groups.
+      # What needs attention, by what processes report and brokers know, the application's groups, its processes, and what changed.
       class Overview < Page
         include GroupRows
 
-        # Ages of the oldest message, in seconds, from which it is said, and is bad.
-        OLDEST = {"bad" => 300, "warn" => 60}.freeze
-        private_constant :OLDEST
+        PROCESSES = 10
+        CHANGES = 10
+        HOUR = 3_600
+        private_constant :PROCESSES, :CHANGES, :HOUR
 
         private
 
         def title = "Overview"
 
+        # With what brokers know.
+        def counts
+          found = @data[:attention]
+          return super.except(nil) if found.empty?
+
+          number = Printable.count(found.size, "thing that needs attention", "things that need attention")
+          super.merge(nil => [found.any? { |one| one[:kind] == "bad" } ? "bad" : "warn", found.size, number])
+        end
+
         def data
-          lag = own_lag
+          lag = cluster.lag
           groups = cluster.groups
-          rows = lag.group_by(&:group)
-          own = groups.select { |group| cluster.own_groups.include?(group.name) }
-          {attention: attention(own, rows, cluster.topics), groups: own.map { |group| group_row(group, rows.fetch(group.name, [])) },
-           partitions: lag.size, messages: lag.sum(&:messages), oldest: lag.filter_map(&:seconds).max, topics: cluster.topics.size,
-           other_groups: groups.size - own.size, routes: cluster.own_groups.any?, problems: problems(groups, lag)}
+          own = groups.select { |group| own?(group.name) }
+          notes, attention = needs(own, lag).map { |one| item(one) }.partition { |one| one[:kind] == "rest" }
+          {attention:, notes:, figures: figures(lag), groups: group_rows(own, lag), **known_to_brokers(groups, own, lag),
+           processes: processes.first(PROCESSES).map { |last| process_row(last) }, all_processes: reports.processes.size,
+           changes: recent_changes,
+           minutes: reports.known_minutes, history: (reports.series if numbers? && reports.any?), missing:, problems: problems(groups, lag)}
         end
 
-        # @return [Array<Hash>] kind, where, what and why, each a sentence; the worst first
-        def attention(groups, rows, topics)
-          found = topics.map { |topic| topic_rule(topic) }
-          groups.each do |group|
-            lag = rows.fetch(group.name, [])
-            found.push(group_rule(group, lag), *lag.map { |row| partition_rule(row) })
-          end
-          together(found.compact).sort_by { |one| one[:kind] == "bad" ? 0 : 1 }
+        def known_to_brokers(groups, own, lag)
+          {partitions: partitions(lag), messages: lag.sum(&:messages), oldest: oldest(lag), topics: cluster.topics.size,
+           other_groups: groups.size - own.size, routes: cluster.own_groups.any?}
         end
 
-        # Partitions of one topic that have the same are one line.
-        def together(found)
-          found.group_by { |one| one.values_at(:kind, :group, :topic, :what) }.map do |_, same|
-            first = same.max_by { |one| one[:since].to_f }
-            same.one? ? first : {**first, why: "#{Printable.count(same.size, "partition")}, of these the worst: #{first[:why]}"}
-          end
+        # Reports know what is done, brokers what is committed.
+        def partitions(lag) = reports.topics.any? ? reports.topics.sum(&:partitions) : lag.size
+        def oldest(lag) = reports.topics.any? ? reports.topics.filter_map(&:age).max : lag.filter_map(&:seconds).max
+
+        def recent_changes = changes(reports.events.select { |event| reports.now - event.at < HOUR }, CHANGES)
+
+        def figures(lag)
+          return [] unless reports.any?
+
+          series = reports.series.transform_values { |values| known(values) }
+          topics = reports.topics
+          live = reports.live
+          runners = live.filter_map { |last| last.report["runners"] }
+          age = oldest(lag)
+          [figure("Oldest not done", age, "seconds", series["age"], hot: very_old?(age)),
+           figure("Not done", topics.filter_map(&:lag).sum, "count", series["lag"], note: "messages"),
+           figure("Consumed", topics.filter_map(&:rate).sum, "rate", series["consumed"]),
+           figure("Errors", reports.recent_errors, "count", series["errors"], note: "in 10 minutes"),
+           figure("Processes", live.size, "count", series["processes"], note: processes_note, hot: reports.lost.any?),
+           figure("Runners busy", runners.sum { |one| one["busy"] }, "count", series["busy"],
+             note: "of #{runners.sum { |one| one["all"] }} · #{runners.sum { |one| one["waiting"] }} wait")]
         end
 
-        def topic_rule(topic)
-          if topic.without_leader.positive?
-            {kind: "bad", topic: topic.name, what: "has partitions without a leader",
-             why: "#{Printable.count(topic.without_leader, "partition")} can be neither read nor written: brokers that have them are down"}
-          elsif topic.under_replicated.positive?
-            {kind: "warn", topic: topic.name, what: "has too few copies in sync",
-             why: "#{Printable.count(topic.under_replicated, "partition")}: a broker is down, or does not keep up"}
-          end
+        def processes_note
+          of = "of #{reports.live.size + reports.lost.size} · " if reports.lost.any?
+          "#{of}#{Printable.count(reports.topics.sum(&:partitions), "partition")}"
         end
 
-        def group_rule(group, lag)
-          left = lag.sum(&:messages)
-          return unless group.state == :empty && left.positive?
+        def figure(name, value, unit, series, note: nil, hot: false) = {name:, value:, unit:, series:, note:, hot:}
 
-          {kind: "bad", group: group.name, what: "has no members",
-           why: "#{Printable.count(left, "message")} wait, and nobody consumes them: start `guildhall server`"}
-        end
-
-        def partition_rule(row)
-          if row.beyond_end?
-            return {kind: "bad", group: row.group, topic: row.topic, what: "has committed beyond the end",
-                    why: "partition #{row.partition}: offset #{row.committed} of #{row.end_offset}; the topic was made anew, or somebody " \
-                         "has committed too far: it begins anew, as auto.offset.reset says"}
-          end
-
-          kind, = OLDEST.find { |_, limit| row.seconds && row.seconds >= limit }
-          return if kind.nil? || row.caught_up_in&.<(OLDEST["warn"])
-
-          {kind:, group: row.group, topic: row.topic, what: "is behind", since: row.seconds,
-           why: "partition #{row.partition}: #{Printable.count(row.messages, "message")}, the oldest for #{Kafka::Reporting::Wording.duration(row.seconds)}"}
+        # @return [Array<Kafka::Reporting::Attention::Item>] the worst first
+        def needs(groups, lag)
+          rules = BrokerRules.new(topics: cluster.topics, groups:, unknown: unknown(groups), lag:, reported: reports.groups.keys,
+            now: reports.now, limits: reports.limits)
+          Attention.list([*attention_items, *rules.items])
         end
       end
     end

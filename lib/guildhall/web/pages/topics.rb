@@ -1,19 +1,23 @@
 # frozen_string_literal: true
 
 require_relative "failure"
+require_relative "narrowed"
 
 module Guildhall
   class Web
     module Pages
       # All topics.
       class Topics < Page
+        include Narrowed
+
         private
 
         def title = "Topics"
 
         def data
           readers = cluster.routes.reject(&:pattern?).group_by(&:name).transform_values { |routes| routes.map(&:group).uniq }
-          {topics: cluster.topics.map do |topic|
+          found = narrow(cluster.topics) { |topic| [topic.name, *readers[topic.name]] }
+          {of: cluster.topics.size, q: wanted, topics: found.map do |topic|
             {name: topic.name, partitions: topic.partitions.size, replicas: topic.replicas, under_replicated: topic.under_replicated,
              without_leader: topic.without_leader, groups: readers.fetch(topic.name, [])}
           end}

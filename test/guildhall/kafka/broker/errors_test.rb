@@ -22,6 +22,7 @@ class KafkaBrokerErrorsTest < GuildhallTest
     codes = Errors::CODES.values_at(:right, :credentials, :missing, :leader, :coordinator).flatten
     assert_empty(codes.reject { |code| Errors.advice(code) } - %i[fenced_leader_epoch unknown_leader_epoch offset_not_available not_controller])
     Errors::ADVICE.each_value { |line| refute_includes line, "\n" }
+    %i[fenced_instance_id unreleased_instance_id].each { |code| assert_match(/group\.instance\.id: give each its own/, Errors.advice(code)) }
   end
 
   def test_each_right_names_what_to_grant

@@ -69,9 +69,9 @@ class KafkaIteratorTest < GuildhallTest
   def test_without_an_end_it_waits_for_what_comes
     numbers = Thread::Queue.new
     reading = Thread.new { @application.each_message("t", from: -1, until: nil, partitions: 0) { |message| numbers << message.offset } }
-    assert_equal 99, numbers.pop(timeout: 30)
+    assert_equal 99, numbers.pop(timeout: 60)
     produce(3)
-    assert_equal 100, numbers.pop(timeout: 30)
+    assert_equal 100, numbers.pop(timeout: 60)
   ensure
     reading.kill.join
   end
@@ -102,7 +102,7 @@ class KafkaIteratorTest < GuildhallTest
     reading.report_on_exception = false
     refute reading.join(0.5)
     reading.kill
-    assert reading.join(30), "the wait can be interrupted"
+    assert reading.join(60), "the wait can be interrupted"
   end
 
   # Gives up after half a second of silence where brokers have more.
@@ -128,7 +128,7 @@ class KafkaIteratorTest < GuildhallTest
     reading.report_on_exception = false
     refute reading.join(2), "longer than the limit"
     @broker.resume
-    assert_equal 0, numbers.pop(timeout: 30)
+    assert_equal 0, numbers.pop(timeout: 60)
   ensure
     reading.kill.join
   end
@@ -137,11 +137,11 @@ class KafkaIteratorTest < GuildhallTest
   def test_an_offset_that_is_still_to_be_written_is_waited_for
     numbers = Thread::Queue.new
     reading = Thread.new { iterate(99, 101, gone: false) { |message| numbers << message.offset } }
-    assert_equal 99, numbers.pop(timeout: 30)
+    assert_equal 99, numbers.pop(timeout: 60)
     refute reading.join(3), "longer than the limit"
     produce(3)
-    assert_equal 100, numbers.pop(timeout: 30)
-    assert reading.join(30)
+    assert_equal 100, numbers.pop(timeout: 60)
+    assert reading.join(60)
   ensure
     reading.kill.join
   end

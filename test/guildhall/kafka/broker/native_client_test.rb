@@ -2,6 +2,8 @@
 
 require "test_helper"
 require "guildhall/kafka"
+require "json"
+require "logger"
 
 # A thread that uses a client of librdkafka may be killed at any moment: closing the client does not wait for it.
 class KafkaNativeClientTest < GuildhallTest
@@ -31,7 +33,7 @@ class KafkaNativeClientTest < GuildhallTest
       eventually { thread.status == "sleep" }
       thread.kill
     end
-    assert thread.join(20)
+    assert thread.join(60)
     assert_equal 0, counted
   end
 
@@ -40,7 +42,7 @@ class KafkaNativeClientTest < GuildhallTest
     10.times do
       started = Thread::Queue.new
       threads = Array.new(4) { Thread.new { loop { @client.with_handle { started << true } } } }
-      20.times { assert started.pop(timeout: 20) }
+      20.times { assert started.pop(timeout: 60) }
       threads.each(&:kill)
       assert(threads.all? { |thread| thread.join(20) })
       assert_equal 0, counted
@@ -48,7 +50,7 @@ class KafkaNativeClientTest < GuildhallTest
   end
 
   def test_a_client_that_is_closed_refuses_calls
-    assert @client.close(timeout: 5)
+    assert @client.close(timeout: 60)
     assert_raises(Rdkafka::ClosedInnerError) { @native.with_inner { flunk } }
     assert_equal 0, counted
   end
@@ -61,6 +63,33 @@ class KafkaNativeClientTest < GuildhallTest
 
   def assert_counted(client)
     assert_kind_of Guildhall::Kafka::Broker::NativeClient, client.instance_variable_get(:@native_kafka)
+  end
+
+  # A call of C that keeps the GVL.
+  module Held
+    extend FFI::Library
+
+    ffi_lib FFI::CURRENT_PROCESS
+    attach_function :usleep, %i[uint], :int
+  end
+
+  # Calls that keep the GVL may wait for its locks: its threads have them while they log.
+  def test_librdkafka_goes_on_while_nothing_of_ruby_can_run
+    times = []
+    listener = Nobody.new
+    listener.define_singleton_method(:statistics_emitted) { |json| times << (JSON.parse(json)["ts"] / 1e6) }
+    logger = Rdkafka::Config.logger
+    Rdkafka::Config.logger = Logger.new(nil)
+    client = Guildhall::Kafka::Group::Client.new({"bootstrap.servers": "127.0.0.1:1", "group.id": "g", debug: "all", "statistics.interval.ms": 20}, listener)
+    began = Guildhall::Clock.now
+    Held.usleep(1_000_000)
+    ended = Guildhall::Clock.now
+    poll = -> { client.with_handle { |handle| Rdkafka::Bindings.rd_kafka_consumer_poll(handle, 100) } }
+    eventually { poll.call && times.any? { |time| time > ended } }
+    assert_operator times.count { |time| time.between?(began, ended) }, :>, 5
+  ensure
+    client&.close(timeout: 5)
+    Rdkafka::Config.logger = logger
   end
 
   # librdkafka waits for a message that nobody has given back.
@@ -91,8 +120,8 @@ class KafkaNativeClientTest < GuildhallTest
   def test_a_thread_that_is_killed_in_its_call
     began = Thread::Queue.new
     thread = Thread.new { @client.with_handle { (began << true) && sleep } }
-    assert began.pop(timeout: 20)
-    assert thread.kill.join(20)
+    assert began.pop(timeout: 60)
+    assert thread.kill.join(60)
     assert_equal 0, counted
   end
 end

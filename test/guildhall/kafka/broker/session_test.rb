@@ -123,6 +123,44 @@ class KafkaBrokerSessionTest < GuildhallTest
     end
   end
 
+  # As of a broker that has to create __consumer_offsets first.
+  def test_a_coordinator_may_come_later_than_other_answers
+    @faults.refuse(MockFaults::FIND_COORDINATOR, 15)
+    later = Thread.new { sleep(2) && @faults.accept(MockFaults::FIND_COORDINATOR) }
+    session(timeout: 0.5, coordinator_timeout: 60) { |session| assert_equal [[nil, nil]], session.committed([["orders", 0]]).values }
+  ensure
+    later.join
+  end
+
+  # As one whose member was killed within a transaction, which stays open until its time is over.
+  def test_an_open_transaction_is_waited_for_by_who_changes_something_alone
+    session { |session| session.commit("orders", 0, 7) }
+    @faults.refuse(MockFaults::OFFSET_FETCH, 88)
+    session(coordinator_timeout: 3) do |session|
+      error = assert_raises(Guildhall::Kafka::KafkaError) { session.committed([["orders", 0]], settled: true) }
+      assert_match(/the committed offsets of group g; the coordinator is not available/, error.message)
+    end
+    session(coordinator_timeout: 60) do |session|
+      settings = answering_without_transactions(session)
+      assert_equal 7, session.committed([["orders", 0]]).fetch(["orders", 0]).first
+      assert_equal ["read_uncommitted"], settings
+      session.committed([["orders", 0]]) # soon after
+      assert_equal ["read_uncommitted"] * 2, settings
+    end
+  end
+
+  # The embedded broker knows nothing of open transactions.
+  # @return [Array<String>] the isolation levels of the clients that ask instead
+  def answering_without_transactions(session)
+    faults = @faults
+    [].tap do |levels|
+      session.define_singleton_method(:unsettled) do
+        faults.accept(MockFaults::OFFSET_FETCH)
+        super().tap { |other| levels << other.instance_variable_get(:@settings)[:"isolation.level"] }
+      end
+    end
+  end
+
   def test_a_group_that_may_not_be_read
     @faults.refuse(MockFaults::FIND_COORDINATOR, 30)
     session do |session|

@@ -7,6 +7,8 @@ require "socket"
 
 # Topics that the framework needs, where no broker can be asked for them yet.
 class KafkaTopicCreationTest < GuildhallTest
+  Declared = Guildhall::Kafka::Routing::DeclaredTopic
+
   class Handles < Guildhall::Kafka::Consumer
     def consume; end
   end
@@ -26,7 +28,7 @@ class KafkaTopicCreationTest < GuildhallTest
   end
 
   def creation(application, errors)
-    Guildhall::Kafka::Broker::TopicCreation.new({"bootstrap.servers": application.config.kafka[:"bootstrap.servers"]}, application.validate!) { |*error| errors << error }
+    Guildhall::Kafka::Broker::TopicCreation.new({"bootstrap.servers": application.config.kafka[:"bootstrap.servers"]}, Declared.made(application.validate!)) { |*error| errors << error }
   end
 
   def test_without_a_broker_nothing_is_known
@@ -119,7 +121,7 @@ class KafkaTopicCreationTest < GuildhallTest
   def test_all_topics_are_asked_for_before_an_answer_is_waited_for
     admin = Silent.new
     errors = []
-    creation = Guildhall::Kafka::Broker::TopicCreation.new({}, application("127.0.0.1:1").validate!) { |_, name| errors << name }
+    creation = Guildhall::Kafka::Broker::TopicCreation.new({}, Declared.made(application("127.0.0.1:1").validate!)) { |_, name| errors << name }
     names = %w[a b c]
     assert_equal names, creation.send(:create, admin, names.to_h { |name| [name, [1]] })
     assert_equal [names, [3, 3, 3], names], [admin.asked, admin.waited.map(&:first), errors]
@@ -133,13 +135,13 @@ class KafkaTopicCreationTest < GuildhallTest
     errors = Thread::Queue.new
     created = Thread::Queue.new
     admin = Admin.new([29, 29, nil], created)
-    creation = Guildhall::Kafka::Broker::TopicCreation.new({}, application("127.0.0.1:1").validate!, pauses: Guildhall::GrowingPauses.new(0.01, 0.02)) { |*error| errors << error }
+    creation = Guildhall::Kafka::Broker::TopicCreation.new({}, Declared.made(application("127.0.0.1:1").validate!), pauses: Guildhall::GrowingPauses.new(0.01, 0.02)) { |*error| errors << error }
     creation.define_singleton_method(:run) { @refused = create(admin, {"again.1" => [1]}) }
     creation.start { true }
     assert_predicate creation, :refused?
     creation.try_again(Client.new(created))
     refute_predicate creation, :refused?
-    assert_equal ["again.1", :all], [created.pop(timeout: 30), created.pop(timeout: 30)]
+    assert_equal ["again.1", :all], [created.pop(timeout: 60), created.pop(timeout: 60)]
     assert_equal 2, errors.size
     error, name = errors.pop
     assert_equal "again.1", name
@@ -150,12 +152,12 @@ class KafkaTopicCreationTest < GuildhallTest
   def test_an_error_does_not_end_the_tries
     errors = Thread::Queue.new
     created = Thread::Queue.new
-    creation = Guildhall::Kafka::Broker::TopicCreation.new({}, application("127.0.0.1:1").validate!, pauses: Guildhall::GrowingPauses.new(0.01, 0.02)) { |*error| errors << error }
+    creation = Guildhall::Kafka::Broker::TopicCreation.new({}, Declared.made(application("127.0.0.1:1").validate!), pauses: Guildhall::GrowingPauses.new(0.01, 0.02)) { |*error| errors << error }
     tries = [-> { ["again.1"] }, -> { raise Rdkafka::ClosedInnerError }, -> { raise NotImplementedError, "no" }, -> { [] }]
     creation.define_singleton_method(:run) { (@refused = tries.shift.call) && true }
     creation.start { true }
     creation.try_again(Client.new(created))
-    assert_equal :all, created.pop(timeout: 30)
+    assert_equal :all, created.pop(timeout: 60)
     assert_equal([[Rdkafka::ClosedInnerError, "again.1"], [NotImplementedError, "again.1"]], Array.new(2) { errors.pop.then { |error, name| [error.class, name] } })
   end
 end

@@ -5,6 +5,7 @@ require "stringio"
 require "tempfile"
 require "guildhall/cli"
 require "guildhall/kafka"
+require "guildhall/kafka/cli"
 require "guildhall/kafka/testing"
 
 # What needs no answer of a real broker: test/integration/scenarios/admin_topics.rb has the rest.
@@ -54,6 +55,29 @@ class KafkaTopicsCommandsTest < GuildhallTest
     end
   end
 
+  def test_if_one_of_the_topics_to_be_deleted_is_missing_none_is_deleted_and_each_missing_one_is_named
+    cluster = topics("orders", "payments")
+    assert_equal ["", "guildhall: there is no topic order; did you mean orders?\nguildhall: there is no topic nowhere\n" \
+                      "guildhall: nothing was deleted; --if-there deletes the others\n", 2], delete(cluster, "order", "payments", "nowhere")
+    assert_empty cluster.deleted
+    assert_equal ["payments is deleted\n", "", 0], delete(cluster, "order", "payments", "nowhere", "--if-there")
+    assert_equal ["nothing to delete\n", "", 0], delete(cluster, "order", "--if-there")
+    assert_equal %w[payments], cluster.deleted
+  end
+
+  def test_ctrl_c_amid_deletions_says_what_became_of_each_topic
+    cluster = topics("a", "b", "c", "d") do |name|
+      raise Guildhall::Kafka::KafkaError.of(29) if name == "a"
+      raise Interrupt if name == "c"
+    end
+    out, err = Array.new(2) { StringIO.new }
+    assert_raises(Interrupt) { command(cluster, out, err).run(%w[a b c d --yes]) }
+    assert_equal "b is deleted\n", out.string
+    refused, interrupted = err.string.lines(chomp: true)
+    assert_match(/\Aguildhall: TOPIC_AUTHORIZATION_FAILED/, refused)
+    assert_equal "c may have been deleted; these were not: d", interrupted
+  end
+
   def test_without_a_broker
     out, err, status = guildhall("topics", "show", "orders", "-b", "127.0.0.1:1")
     assert_equal ["", 1], [out, status]
@@ -71,6 +95,39 @@ class KafkaTopicsCommandsTest < GuildhallTest
   end
 
   private
+
+  # Stands for a cluster. The embedded broker deletes no topics.
+  # @yieldparam name [String] of one before it is deleted
+  def topics(*there, &before)
+    deleted = []
+    Class.new do
+      define_method(:topics) { self }
+      define_method(:deleted) { deleted }
+      define_method(:[]) do |name|
+        raise Guildhall::Kafka::UnknownTopicError.new(name, there) unless there.include?(name)
+
+        Guildhall::Kafka::Admin::Topics::Topic.new(name:, id: "i", internal: false, partitions: [])
+      end
+      define_method(:delete) do |name|
+        before&.call(name)
+        deleted << name
+      end
+    end.new
+  end
+
+  def command(cluster, out, err)
+    Guildhall::CLI.new.commands.find { |one| one.command_name == "topics" }::Delete.new(out:, err:, cli: nil).tap do |command|
+      command.define_singleton_method(:load_application) { nil }
+      command.define_singleton_method(:watch_brokers) { nil }
+      command.define_singleton_method(:admin) { |&block| block.call(cluster) }
+    end
+  end
+
+  def delete(cluster, *arguments)
+    out, err = Array.new(2) { StringIO.new }
+    status = command(cluster, out, err).run([*arguments, "--yes"])
+    [out.string, err.string, status || 0]
+  end
 
   # @return [Array(String, String, Integer)] both outputs, and the exit status
   def guildhall(*arguments)

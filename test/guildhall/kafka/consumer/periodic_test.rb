@@ -32,7 +32,7 @@ class KafkaConsumerPeriodicTest < GuildhallTest
       kafka.partition.notify([:periodic, 0])
       kafka.work_now
     end
-    assert_equal [2, [["consumer.periodic", {topic: "t", partition: 0}]]], [calls, kafka.application.errors.map { |one| one.drop(1) }]
+    assert_equal [2, [["consumer.periodic", {group: "group", topic: "t", partition: 0}]]], [calls, kafka.application.errors.map { |one| one.drop(1) }]
   end
 
   def test_a_subclass_has_those_of_its_superclass_and_adds_none_to_it

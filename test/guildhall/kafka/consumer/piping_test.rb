@@ -124,7 +124,7 @@ class KafkaPipingTest < GuildhallTest
       [29, 3].each { |code| kafka.work(30) if (kafka.application.producer.down = code) } # denied, then missing
       assert_operator blocked(kafka).size, :>, 3
       assert_operator calls[1], :<=, (name == :virtual ? 2 : 1) # together with others at first
-      assert_match(/, topic other cannot be written: .*; create topic other \(since .*, attempt \d+\)>\z/, kafka.partition.inspect)
+      assert_match(/; topic other cannot be written: .*; create topic other \(since .*, attempt \d+\)>\z/, kafka.partition.inspect)
       assert_equal({group: "group", topic: "t", partition: 0, offset: 1, to: "other"}, blocked(kafka).last.slice(:group, :topic, :partition, :offset, :to))
       kafka.application.producer.down = false
       assert kafka.work

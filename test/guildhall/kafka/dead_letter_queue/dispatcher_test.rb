@@ -33,7 +33,7 @@ class KafkaDeadLetterDispatcherTest < GuildhallTest
     dispatch(5)
     assert_equal [{topic: "dead", payload: "p5", key: "k5",
                    headers: {"h" => "v", "none" => nil, "many" => ["1", nil], "source_topic" => "t", "source_partition" => "3", "source_offset" => "5",
-                             "source_consumer_group" => "group", "source_attempts" => "2", "source_error_class" => "KeyError"}}],
+                             "source_consumer_group" => "group", "source_attempts" => "2", "source_error_class" => "KeyError", "guildhall_source_version" => "1"}}],
       application.dead_letters.map { |sent| sent.merge(headers: sent[:headers].except("source_first_failed_at")) }
     assert_equal [5], @confirmed
     assert_equal [["dead_letter_queue.dispatched", "dead", 5, "KeyError"]],

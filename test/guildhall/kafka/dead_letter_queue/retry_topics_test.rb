@@ -86,7 +86,7 @@ class KafkaRetryTopicsTest < GuildhallTest
     before = {"source_topic" => "orders", "source_partition" => "3", "source_offset" => "11", "source_consumer_group" => "guildhall",
               "source_first_failed_at" => "2026-01-01T00:00:00.000Z", "source_attempts" => %w[99 2]}
     headers = headers_of.for(read_message(before), second, 1, IOError.new)
-    assert_equal before.merge("source_attempts" => "3", "source_error_class" => "IOError"), headers
+    assert_equal before.merge("source_attempts" => "3", "source_error_class" => "IOError", "guildhall_source_version" => "1"), headers
     assert_equal %w[orders.guildhall.retry.30], [first.retry_topics.next_topic]
     assert_nil second.retry_topics.next_topic
   end

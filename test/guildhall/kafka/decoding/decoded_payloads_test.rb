@@ -41,6 +41,18 @@ class KafkaDecodedPayloadsTest < GuildhallTest
     end
   end
 
+  # Another thread asks for a payload while the Documents are made.
+  class ReadMeanwhile < PlainRecord
+    singleton_class.attr_accessor :reading
+
+    def self.documents(records)
+      meanwhile = reading
+      self.reading = nil
+      meanwhile&.call
+      super
+    end
+  end
+
   STAGES = Guildhall::JSON.lazy >> Guildhall.map { |doc| doc["a"] }
 
   def test_nothing_is_decoded_before_it_is_asked_for_and_then_once
@@ -49,6 +61,13 @@ class KafkaDecodedPayloadsTest < GuildhallTest
     assert_equal 0, counting.calls
     2.times { assert_equal ["A", nil, nil], Array.new(3) { |index| payloads[index] } }
     assert_equal 2, counting.calls, "nil is a payload, too; a tombstone has none"
+  end
+
+  def test_two_threads_that_ask_first_at_once_decode_once
+    counting = Counting.new
+    payloads = decoding { deserializer(counting) && deserializing(lazy: :on_access) }.begin([ReadMeanwhile.new(**records("a").first.to_h)], :source, true)
+    ReadMeanwhile.reading = -> { Thread.new { payloads[0] }.join }
+    assert_equal ["A", 1], [payloads[0], counting.calls]
   end
 
   def test_what_failed_is_decoded_again_before_another_attempt_and_nothing_else
@@ -90,8 +109,8 @@ class KafkaDecodedPayloadsTest < GuildhallTest
   end
 
   def test_what_the_reader_has_left_is_decoded_by_the_whole_deserializer
-    lazy = decoding { deserializer Guildhall::JSON.lazy }.begin(records('{"a": 1}', "{", "null"), :source, [nil, nil, nil])
-    piped = decoding { deserializer(STAGES) && deserializing(parallel: false) }.begin(records('{"a": 1}', "{"), :source, [nil, nil])
+    lazy = decoding { deserializer Guildhall::JSON.lazy }.begin(records('{"a": 1}', "{", "null"), :source, true)
+    piped = decoding { deserializer(STAGES) && deserializing(parallel: false) }.begin(records('{"a": 1}', "{"), :source, true)
     assert_equal [1, 1, nil], [lazy[0]["a"], piped[0], lazy[2]]
     assert_equal [[nil, "Guildhall::JSON::ParseError"], [:decode, "Guildhall::JSON::ParseError"]],
       [lazy[1], piped[1]].map { |failure| [failure.stage, failure.error_class] }

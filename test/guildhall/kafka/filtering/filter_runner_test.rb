@@ -113,7 +113,7 @@ class KafkaFilterRunnerTest < GuildhallTest
     kafka = kafka { filter { |_messages| raise "no" if (calls += 1) < 3 } }
     kafka.deliver(0...3).work
     assert_equal [3, [[0, 1, 2]], 3], [calls, @seen, kafka.committed]
-    assert_equal [["filter", {topic: "t", partition: 0, offset: 0}]] * 2, kafka.application.errors.map { |one| one.drop(1) }
+    assert_equal [["filter", {group: "group", topic: "t", partition: 0, offset: 0}]] * 2, kafka.application.errors.map { |one| one.drop(1) }
     assert_empty events(kafka, "consumer.retrying"), "it is no attempt of the consumer"
   end
 

@@ -79,7 +79,7 @@ class KafkaCommitsTest < GuildhallTest
   # Commits as the timer does, and waits for the answer.
   def commit_soon
     @client.commit_soon
-    eventually(30) { @client.look_for_answer.nil? && !@client.committing? }
+    eventually { @client.look_for_answer.nil? && !@client.committing? }
   end
 
   # The coordinator refuses the commits that the block sends.
@@ -87,8 +87,14 @@ class KafkaCommitsTest < GuildhallTest
     faults = MockFaults.new(@broker)
     faults.refuse(MockFaults::OFFSET_COMMIT, LOADING)
     yield
-    eventually(30) { @client.look_for_answer.nil? && !@client.committing? }
+    eventually { @client.look_for_answer.nil? && !@client.committing? }
     faults.accept(MockFaults::OFFSET_COMMIT)
+  end
+
+  def test_a_turn_that_ends_after_the_last_one
+    commits = Guildhall::Kafka::Group::Commits.allocate
+    commits.instance_variable_set(:@permit, Thread::Queue.new.close)
+    assert_nil commits.send(:release, :permit)
   end
 
   def test_what_was_stored_is_committed_in_the_background
@@ -113,7 +119,7 @@ class KafkaCommitsTest < GuildhallTest
       sleep(0.02)
     end
     @broker.resume
-    assert @client.commit(timeout: 30)
+    assert @client.commit(timeout: 60)
     assert_equal 20, committed
     assert_includes 1..4, Requests.commits(cluster)
   end
@@ -125,7 +131,7 @@ class KafkaCommitsTest < GuildhallTest
     @client.commit_to("t", 0, 3)
     @client.store("t", 0, 4)
     @broker.resume
-    assert @client.commit(timeout: 30)
+    assert @client.commit(timeout: 60)
     assert_equal 4, committed
   end
 
@@ -154,7 +160,7 @@ class KafkaCommitsTest < GuildhallTest
     assert_equal [10, "b"], @client.committed("t", 0)
     @client.store("t", 0, 3)
     refused { @client.commit_to("t", 0, 3) }
-    assert @client.commit(timeout: 30)
+    assert @client.commit(timeout: 60)
     assert_equal 3, committed
   end
 
@@ -164,12 +170,12 @@ class KafkaCommitsTest < GuildhallTest
     refused { @client.commit_to("t", 0, 10) }
     @client.renew_metadata("t", 0, 10, "x")
     @client.drop("t", 0)
-    assert @client.commit(timeout: 30)
+    assert @client.commit(timeout: 60)
     refused do
       @client.commit_to("t", 0, 10)
       @client.drop("t", 0) # before the answer
     end
-    assert @client.commit(timeout: 30)
+    assert @client.commit(timeout: 60)
     assert_equal [1_000, nil], @client.committed("t", 0)
   end
 
@@ -182,7 +188,7 @@ class KafkaCommitsTest < GuildhallTest
     assert @client.commit_overdue?(0.4)
     refute @client.commit_overdue?(600)
     @broker.resume
-    assert @client.commit(timeout: 30)
+    assert @client.commit(timeout: 60)
     assert_equal 1, committed
     refute @client.commit_overdue?(0)
   end

@@ -95,6 +95,8 @@ class KafkaListenerTest < GuildhallTest
 
   GROUP_AUTHORIZATION_FAILED = 30
   FENCED_INSTANCE_ID = 82
+  GROUP_ID_NOT_FOUND = 69
+  INVALID_REQUEST = 42
 
   # Of members with the classic protocol, librdkafka sees fatal errors of static ones only.
   def start_static
@@ -123,6 +125,35 @@ class KafkaListenerTest < GuildhallTest
     assert_nil listener.client
   end
 
+  # A request that the coordinator does not understand, of a client that it has let in: the next one begins anew.
+  def test_an_error_that_would_keep_a_client_out_does_not_end_one_that_was_let_in
+    ClientFailure.of(start_static.client, INVALID_REQUEST)
+    type, error = @errors.pop(timeout: LIMIT)
+    assert_equal %w[listener INVALID_REQUEST], [type, error.code_name]
+    produce
+    assert_equal 1, [@seen.pop(timeout: LIMIT), @seen.pop(timeout: 1)].compact.last
+    assert_nil @application.failure
+  end
+
+  # What waits for the end of a group, such as guildhall server, hears of it whatever subscribers do.
+  def test_a_subscriber_that_ends_the_thread_does_not_keep_back_that_a_member_has_ended
+    failed = Thread::Queue.new
+    @application.on_failure { failed << true }
+    @application.instrumentation.subscribe("error.occurred") { Thread.exit }
+    ClientFailure.of(start_static.client, FENCED_INSTANCE_ID)
+    assert failed.pop(timeout: 60)
+  end
+
+  # That was deleted while the member could not be reached. To who is not a member yet it says that the brokers do not let it in.
+  def test_a_member_whose_group_is_gone_joins_it_anew
+    ClientFailure.of(start_static.client, GROUP_ID_NOT_FOUND)
+    type, error = @errors.pop(timeout: LIMIT)
+    assert_equal ["listener", "GROUP_ID_NOT_FOUND: group guildhall was deleted, or the brokers have lost it; joining again"], [type, error.message]
+    produce
+    assert_equal 1, [@seen.pop(timeout: LIMIT), @seen.pop(timeout: 1)].compact.last
+    assert_nil @application.failure
+  end
+
   # And not when the next commit begins; if there is nothing to commit, no event is published.
   def test_a_commit_is_published_when_it_is_answered
     @application.config.commit_interval = 2
@@ -139,7 +170,7 @@ class KafkaListenerTest < GuildhallTest
     start
     listener.request { raise IOError, "the network is gone" }
     assert @errors.pop(timeout: LIMIT)
-    assert @application.stop(timeout: 20)
+    assert @application.stop(timeout: 60)
     assert_nil listener.client
   end
 
@@ -148,7 +179,7 @@ class KafkaListenerTest < GuildhallTest
     start
     asking = listener.send(:in_background, "topics") { sleep }
     assert listener.include?(asking)
-    assert @application.stop(timeout: 20)
+    assert @application.stop(timeout: 60)
     refute_predicate asking, :alive?
   end
 
@@ -199,6 +230,6 @@ class KafkaListenerTest < GuildhallTest
     @application.instrumentation.subscribe("rebalance.partitions_assigned", "rebalance.partitions_revoked") { raise "no" }
     start
     assert_equal 1, @application.partitions.size
-    assert @application.stop(timeout: 20)
+    assert @application.stop(timeout: 60)
   end
 end

@@ -47,7 +47,7 @@ class KafkaMembersTest < GuildhallTest
     assert_equal [1, 2, 3], @application.listeners.map(&:number)
     threads = Thread.list.filter_map(&:name).grep(/guildhall listener/).sort
     assert_equal ["guildhall listener guildhall", "guildhall listener guildhall 2", "guildhall listener guildhall 3"], threads
-    assert @application.stop(timeout: 20)
+    assert @application.stop(timeout: 60)
     assert_empty Thread.list.filter_map(&:name).grep(/guildhall listener/)
   end
 

@@ -49,9 +49,18 @@ class KafkaMissedAssignmentTest < GuildhallTest
 
   def test_a_member_that_it_does_not_know_joins_by_itself
     assert_nil assignment([0], id: "another")
+    assert_nil assignment(Guildhall::Kafka::UnknownGroupError.new("g"))
   end
 
-  def test_while_no_broker_answers_it_is_asked_again
-    assert assignment(Guildhall::Kafka::UnreachableError.new(-195, "_TRANSPORT", "no answer"), [0]).call
+  TIMED_OUT = -185
+  COORDINATOR_LOAD_IN_PROGRESS = 14
+  GROUP_AUTHORIZATION_FAILED = 30
+
+  # Another broker may answer meanwhile, and say so.
+  def test_while_the_coordinator_does_not_answer_it_is_asked_again
+    outages = [Guildhall::Kafka::UnreachableError.new(-195, "_TRANSPORT", "no answer"),
+               *[TIMED_OUT, COORDINATOR_LOAD_IN_PROGRESS].map { |code| Guildhall::Kafka::KafkaError.of(code) }]
+    assert assignment(*outages, [0]).call
+    assert_raises(Guildhall::Kafka::AuthorizationError) { assignment(Guildhall::Kafka::KafkaError.of(GROUP_AUTHORIZATION_FAILED)) }
   end
 end

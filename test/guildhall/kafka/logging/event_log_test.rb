@@ -24,7 +24,7 @@ class KafkaLoggingEventLogTest < GuildhallTest
     publish("app.stopped", unfinished: ["orders/1"])
     publish("partition.paused", topic: "orders", partition: 0, seconds: 3)
     assert_equal ["INFO  Guildhall 1.2 consumes orders, /x/ as group g; Ruby #{RUBY_VERSION}",
-                  "INFO  group g: assigned orders/0, orders/1", "INFO  group g: lost orders/0",
+                  "INFO  group g: assigned orders/0-1", "INFO  group g: lost orders/0",
                   "WARN  retrying orders/0 from offset 5 in 1.2 s, after attempt 1",
                   "WARN  dead letter: orders/0 offset 5 went to orders.dead because of IOError",
                   "INFO  stopped; not finished: orders/1", "INFO  partition.paused topic=orders partition=0 seconds=3"],
@@ -96,7 +96,7 @@ class KafkaLoggingEventLogTest < GuildhallTest
       config.error_reports = wrong
       errors = Guildhall::Kafka::Config::Problems.new
       config.validate(errors)
-      assert_match(/\Aerror_reports (must be a Hash: \{messages: true\}|unknown setting message; did you mean|.*messages must be true or false)/, errors.to_a.grep(/error_reports/).first)
+      assert_match(/\Aerror_reports (must be a Hash: \{messages: true, attempts: true\}|unknown setting message; did you mean|.*messages must be true or false)/, errors.to_a.grep(/error_reports/).first)
     end
   end
 
@@ -187,13 +187,22 @@ class KafkaLoggingEventLogTest < GuildhallTest
     publish("oauth_token.available", servers: "b:9092", seconds: 70.3)
     why = "config.oauth_token has raised IOError (app.rb:7): down"
     assert_equal ["ERROR no token for Kafka at b:9092, the token in use is valid for 42 s more: #{why}",
-                  "ERROR no token for Kafka at b:9092 for 60 s now, clients cannot log in: #{why}",
-                  "WARN  tokens for Kafka at b:9092 come again, after 70 s"], lines.map { |line| line.chomp.split(" ", 2).last }
+                  "ERROR no token for Kafka at b:9092 for 1m00s now, clients cannot log in: #{why}",
+                  "WARN  tokens for Kafka at b:9092 come again, after 1m10s"], lines.map { |line| line.chomp.split(" ", 2).last }
   end
 
   def test_signals_that_are_ignored
     publish("signals.ignored", signals: %w[INT QUIT])
     assert_includes lines.first, "WARN  SIGINT, SIGQUIT will not stop this process: its parent has left them ignored"
+  end
+
+  def test_full_collections
+    publish("garbage_collection.switched", state: :deferred, left: nil, limit: 800 << 20)
+    publish("garbage_collection.switched", state: :left_to_ruby, left: 99 << 20, limit: 800 << 20)
+    publish("garbage_collection.run", level: "debug", reason: :idle, seconds: 0.12, put_off: 3)
+    assert_equal ["INFO  full garbage collections are put off",
+                  "INFO  full garbage collections are left to Ruby; 99 of 800 MB of memory are left",
+                  "DEBUG full garbage collection while no consumer was at work: 0.1 s"], lines.map { |line| line.chomp.split(" ", 2).last }
   end
 
   def test_every_event_has_a_line
@@ -202,7 +211,8 @@ class KafkaLoggingEventLogTest < GuildhallTest
               topic: "t", partition: 0, offset: 1, attempt: 1, seconds: 1, to: "d", error_class: "E", chosen: "t", others: [],
               error: raised, type: "x", members: 2, change: 1, number: 1, pid: 5, status: "exit 0",
               reason: "r", place: :latest, messages: 3, message: "m", broker: "b:1", registry: "http://r:1", advice: nil, reminder: false, servers: "b:1", left: 5, signals: ["INT"], processes: 2,
-              threads: [], consumer: "C", site: "c.rb:1", consumers: 2, task: "t", due: Time.at(0)}
+              threads: [], consumer: "C", site: "c.rb:1", consumers: 2, task: "t", due: Time.at(0), position: 7, by: "ada", action: :replay, target: "d", why: nil,
+              outcome: "done", id: "1", args: {seconds: 1}, state: :deferred, limit: 10, put_off: 1}
     Guildhall::Kafka::Events::NAMES.each do |name|
       publish(name, level: "debug", **fields)
     rescue ArgumentError => error

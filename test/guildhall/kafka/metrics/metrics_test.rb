@@ -218,9 +218,9 @@ class MetricsTest < GuildhallTest
 
   # Events that are no figure, or are part of another one's.
   WITHOUT = %w[app.advised app.running app.quiet app.resumed app.stopping broker.reachable schema_registry.reachable oauth_token.available signals.ignored
-               consumer.revoked consumer.shutdown consumer.threads_left
-               dead_letter_queue.blocked filter.waiting forwarding.blocked key.limit_reached key.parked
-               key.resumed members.changed offsets.none offsets.reset
+               command.finished command.received consumer.revoked consumer.shutdown consumer.threads_left dashboard.acted
+               dead_letter_queue.blocked filter.waiting forwarding.blocked garbage_collection.switched key.limit_reached key.parked
+               key.resumed members.changed offsets.none offsets.reset outbox.parked
                partition.abandoned partition.paused partition.resumed protocol.refused routes.overlapping statistics.emitted swarm.forked swarm.process_ended
                swarm.process_restarting swarm.process_started swarm.process_stopping swarm.running].freeze
 
@@ -357,8 +357,11 @@ class MetricsTest < GuildhallTest
     events.publish("transaction.committed", **place, seconds: 0.1)
     events.publish("transaction.aborted", **place, error_class: "KeyError")
     events.publish("schedule.ran", group: "g", task: "nightly", due: Time.now, seconds: 0.1, error_class: nil)
+    events.publish("garbage_collection.run", reason: :memory, seconds: 0.1, put_off: 2)
     events.publish("partition.stalled", **place, position: 1, end_offset: 2, action: :seek)
     events.publish("messages.produced", topic: nil, size: 1, bytes: 2, seconds: 0.1, sync: true)
+    events.publish("outbox.sent", topic: "t", size: 2)
+    events.publish("outbox.measured", messages: 3, seconds: 0.5, parked: 1)
     events.publish("lag.measured", partitions: [{**place, messages: 1, seconds: 0.5}], unknown: [])
   end
 end

@@ -55,6 +55,22 @@ class KafkaKeyOrderingTest < GuildhallTest
     assert_equal 6, kafka.committed
   end
 
+  def test_a_parked_key_is_tried_at_once_where_that_is_wanted_but_not_while_a_command_pauses
+    @failing << 3
+    kafka = kafka(consumer(@failing), pause_timeout: 60, pause_max_timeout: 60).deliver(0...6)
+    kafka.work_now
+    attempts = @attempts.count([3, 1])
+    kafka.partition.pause(600, :command)
+    assert_equal [false, 1], kafka.partition.retry_now
+    kafka.work_now
+    assert_equal [attempts, 0], [@attempts.count([3, 1]), @attempts.count([3, 2])], "paused"
+    @failing.clear
+    assert kafka.partition.resume(:command)
+    kafka.work_now
+    assert_equal [[0, 3], 0], [of_key(0), kafka.partition.parked_keys.counts.first]
+    assert_equal 6, kafka.committed
+  end
+
   def test_other_keys_go_on_beyond_a_key_that_fails
     @failing << 3
     kafka = kafka(consumer(@failing), pause_timeout: 60, pause_max_timeout: 60).deliver(0...6).deliver(6...12)

@@ -77,6 +77,17 @@ class KafkaParkedKeysTest < GuildhallTest
     refute_predicate @keys, :full?
   end
 
+  # What is tried already, or waits for its dead letter, is not tried once more.
+  def test_those_that_wait_are_hurried
+    waiting = @keys.park("a", batch(1), [0])
+    @keys.wait(waiting, 60)
+    tried = @keys.park("b", batch(2), [0])
+    assert_equal 1, @keys.hurry
+    assert_equal [waiting, nil, 1], [@keys.take, @keys.take, @calls]
+    assert_equal 0, @keys.hurry, "it is being tried"
+    refute_nil tried
+  end
+
   def test_after_a_seek_nothing_of_before_counts
     entry = @keys.park("a", batch(1), [0])
     @keys.wait(entry, 0.001)

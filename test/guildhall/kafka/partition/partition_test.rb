@@ -510,7 +510,7 @@ class KafkaPartitionTest < GuildhallTest
       kafka.partition.notify(:tick)
       kafka.work
     end
-    assert_equal [["consumer.tick", {topic: "t", partition: 0}]], kafka.application.errors.map { |one| one.drop(1) }
+    assert_equal [["consumer.tick", {group: "group", topic: "t", partition: 0}]], kafka.application.errors.map { |one| one.drop(1) }
     assert_equal 2, made
   end
 
@@ -815,7 +815,7 @@ class KafkaPartitionTest < GuildhallTest
     kafka.deliver(0...500).work(1)
     _, type, payload = kafka.application.errors.first
     assert_equal "consumer.consume", type
-    assert_equal({topic: "t", partition: 0, attempt: 1, offset: 33, first_offset: 0, last_offset: 499}, payload)
+    assert_equal({group: "group", topic: "t", partition: 0, attempt: 1, offset: 33, first_offset: 0, last_offset: 499}, payload)
     assert_includes kafka.application.events.map(&:first), "consumer.retrying"
   end
 

@@ -223,12 +223,20 @@ class KafkaSenderTest < GuildhallTest
     assert client.close(Clock.now + 1)
   end
 
+  def test_what_happens_after_its_listener_was_given_up_is_told_nobody
+    client = Kafka::Producing::Client.new({"bootstrap.servers": "127.0.0.1:1"}) { |event| @told << event }
+    client.instance_variable_get(:@events).close
+    assert_nil client.send(:tell, [[:undelivered, -192, "t", 0]])
+  ensure
+    client&.close(Clock.now + 1)
+  end
+
   def test_a_thread_that_waits_can_be_ended
     client = Kafka::Producing::Client.new({"bootstrap.servers": "127.0.0.1:1"}) { |event| @told << event }
     deliveries = hand_over({topic: "t", payload: "1"}, client:)
     thread = Thread.new { deliveries.wait(nil, 600) }
     eventually { thread.status == "sleep" }
-    assert thread.kill.join(20)
+    assert thread.kill.join(60)
     assert_raises(Timeout::Error) { Timeout.timeout(0.2) { deliveries.wait(0, 600) } }
     refute deliveries.wait(0, 0.05)
   ensure

@@ -11,11 +11,11 @@ class KafkaProducingSettingsTest < GuildhallTest
              "abc" => 479_470_107}.freeze
   PARTITIONS = 7
 
-  def settings(**own)
+  def settings(made = :of, **own)
     config = Guildhall::Kafka::Config.new
     config.kafka = {"bootstrap.servers": "localhost:1"}
     config.producer = own
-    Guildhall::Kafka::Producing::Settings.of(config)
+    Guildhall::Kafka::Producing::Settings.public_send(made, config)
   end
 
   def test_safe_unless_the_application_says_otherwise
@@ -28,6 +28,17 @@ class KafkaProducingSettingsTest < GuildhallTest
     [{acks: -1}, {"max.in.flight": 5}, {retries: 3}].each do |own|
       assert settings(**own)[:"enable.idempotence"], own
       assert_librdkafka_takes(settings(**own))
+    end
+  end
+
+  # A relay of the outbox would lose messages, or send them out of order.
+  def test_a_relay_waits_for_as_long_as_it_takes_whatever_the_application_says
+    [{}, {acks: 0, "max.in.flight": 100, retries: 0, "enable.idempotence": false, "delivery.timeout.ms": 5_000},
+     {"request.required.acks": "1", "message.timeout.ms": 10_000, "queuing.strategy": "lifo", "transactional.id": "t"}].each do |own|
+      settings = settings(:patient, "linger.ms": 7, **own)
+      assert_equal [0, "all", true, true, 7],
+        settings.values_at(:"message.timeout.ms", :"request.required.acks", :"enable.idempotence", :"enable.gapless.guarantee", :"linger.ms")
+      assert_librdkafka_takes(settings)
     end
   end
 

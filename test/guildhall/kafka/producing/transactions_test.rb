@@ -104,6 +104,7 @@ class KafkaProducingTransactionsTest < GuildhallTest
       end
     end
     assert_match(/raise an error in its block/, error.message)
+    assert_raises(Guildhall::ArgumentError) { producer.transaction { producer.purge } }
     producer.transaction { |one| one.produce_async(topic: "a", payload: "y") }
     assert_equal "y", read("a").last
   end
@@ -174,7 +175,7 @@ class KafkaProducingTransactionsTest < GuildhallTest
     thread = Thread.new { nobody.producer.transaction { flunk } }
     thread.report_on_exception = false
     eventually { nobody.producer.instance_variable_get(:@transactions).instance_variable_get(:@pid) }
-    assert nobody.stop(timeout: 2)
+    assert nobody.stop(timeout: 60)
     assert_raises(Kafka::ClosedProducerError) { thread.join(20) || flunk("it waits") }
   end
 
@@ -182,7 +183,7 @@ class KafkaProducingTransactionsTest < GuildhallTest
     @faults.refuse(MockFaults::ADD_PARTITIONS_TO_TRANSACTION, FENCED, times: 1)
     assert_raises(Kafka::TransactionError) { producer.transaction { |one| one.produce_sync(topic: "a", payload: "1") } }
     producer.produce_async(topic: "b", payload: "2")
-    assert @application.stop(timeout: 10)
+    assert @application.stop(timeout: 60)
     assert_equal ["2"], read("b")
   end
 

@@ -36,7 +36,7 @@ class KafkaRegistriesTest < GuildhallTest
     assert_equal [["schema_registry.unreachable", false], *[["schema_registry.unreachable", true]] * 2], @events.map { |name, payload| [name, payload[:reminder]] }
     assert_equal [@server.url], @events.map { |_, payload| payload[:registry] }.uniq
     assert_match(/401 who are you; no credentials are sent: check user: and password:, or token:/, @events.last.last[:reason])
-    assert_match(%r{\Aschema registry #{@server.url}: answers /schemas/ids/3 with 401 who are you.*, for \d+ s\z}, registries.problems.join)
+    assert_match(%r{\Aschema registry #{@server.url}: answers /schemas/ids/3 with 401 who are you.*, for [\d.]+ s\z}, registries.problems.join)
     assert_match(%r{\Aanswers /schemas/ids/3 with 401}, @events.last.last[:reason], "the event names the registry")
     @events.clear
     @server["/schemas/ids/3"] = [503, "<html>"]

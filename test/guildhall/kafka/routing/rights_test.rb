@@ -33,10 +33,26 @@ class KafkaRightsTest < GuildhallTest
 
   def test_what_commands_need_besides
     route = proc { topic("t") { consumer(Handles) && dead_letter_queue(topic: "dead") } }
-    assert_equal [[:topic, "t", :literal, %w[WRITE]], [:topic, "dead", :literal, %w[READ]], [:group, "g.replay", :literal, %w[READ]]],
+    assert_equal [[:topic, "t", :literal, %w[WRITE]], [:topic, "dead", :literal, %w[READ]], [:group, "g.replay", :literal, %w[READ]],
+                  [:group, "g.replay.work", :literal, %w[READ]], [:transactional_id, "g.replay/", :prefixed, %w[WRITE]]],
       rights(:commands, &route)
     assert_includes rights(:checks, &route), [:cluster, "kafka-cluster", :literal, %w[DESCRIBE_CONFIGS]]
     assert_empty rights(:checks) { topic("t") { consumer Handles } }
+  end
+
+  def test_what_reports_need
+    assert_empty rights(:reports) { topic("t") { consumer Handles } }
+    @application.config.reports = {topic: "shop.reports"}
+    2.times { |number| @application.routes.draw { topic("t#{number}") { consumer Handles } } }
+    assert_equal [[:reports, "User:shop", "shop.reports", :literal, %w[WRITE CREATE]]],
+      grants.select { |grant| grant.name == "shop.reports" }.map { |grant| [grant.stage, grant.principal, grant.name, grant.pattern, grant.operations] }
+  end
+
+  def test_what_commands_need
+    @application.config.commands = {insecure: true}
+    @application.routes.draw { topic("t") { consumer Handles } }
+    assert_equal [["guildhall.commands", %w[READ CREATE]], ["guildhall.reports", %w[WRITE CREATE]]],
+      grants.select { |grant| grant.stage == :reports }.map { |grant| [grant.name, grant.operations] }.sort
   end
 
   def test_patterns
@@ -52,7 +68,7 @@ class KafkaRightsTest < GuildhallTest
     grants = grants { topic("t") { kafka("sasl.username": "other") && consumer(Handles) && dead_letter_queue(topic: "dead") } }
     assert_equal [%w[User:other t READ], %w[User:other g READ], %w[User:shop dead WRITE], %w[User:shop t WRITE], %w[User:shop g DESCRIBE],
                   %w[User:shop dead READ],
-                  %w[User:shop g.replay READ]],
+                  %w[User:shop g.replay READ], %w[User:shop g.replay.work READ], %w[User:shop g.replay/ WRITE]],
       grants.reject { |grant| grant.stage == :checks }.map { |grant| [grant.principal, grant.name, grant.operations.join] }
   end
 

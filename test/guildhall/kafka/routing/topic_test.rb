@@ -69,6 +69,11 @@ class KafkaRoutingTopicTest < GuildhallTest
      "members" => [1, 1]}.each { |name, value| value.nil? ? assert_nil(summary.fetch(name)) : assert_equal(value, summary[name], name) }
   end
 
+  def test_a_topic_that_nothing_consumes_is_of_no_group
+    declared = Routing::TopicBuilder.new("t", "g", Guildhall::Kafka::Config::Problems.new).tap { |builder| builder.apply(proc { config partitions: 2 }) }.build
+    assert_equal [nil, "g"], [declared, route.first].map { |topic| topic.summary.fetch("group") }
+  end
+
   def test_the_table_has_a_row_for_each_part
     table = Routing::Topic.settings.to_markdown
     ["| `max_messages` | nil |", "| `retries pause_timeout:` | nil |", "| `deserializing lazy:` | nil |", "| `ordering BY` | nil |",

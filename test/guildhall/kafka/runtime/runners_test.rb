@@ -51,7 +51,7 @@ class KafkaRunnersTest < GuildhallTest
     done = Thread::Queue.new
     4.times { @runners.push(Job.new(-> { exit })) }
     @runners.push(Job.new(-> { done << true }))
-    assert done.pop(timeout: 5)
+    assert done.pop(timeout: 60)
     eventually { @errors.size == 4 }
     assert_instance_of SystemExit, @errors.pop
   end
@@ -60,7 +60,7 @@ class KafkaRunnersTest < GuildhallTest
     done = Thread::Queue.new
     4.times { @runners.push(Job.new(-> { Thread.exit })) }
     @runners.push(Job.new(-> { done << Thread.current.name }))
-    assert_match(/\Aguildhall runner [12]\z/, done.pop(timeout: 5))
+    assert_match(/\Aguildhall runner [12]\z/, done.pop(timeout: 60))
     eventually { @errors.size == 4 && @runners.busy.zero? }
     assert_instance_of Guildhall::TaskError, @errors.pop
   end
@@ -78,7 +78,7 @@ class KafkaRunnersTest < GuildhallTest
     threads.each(&:kill).each(&:join)
     done = Thread::Queue.new
     @runners.push(Job.new(-> { done << true }))
-    assert done.pop(timeout: 5)
+    assert done.pop(timeout: 60)
     assert @runners.close(now + 5)
   end
 

@@ -19,14 +19,14 @@ class KafkaTimerTest < GuildhallTest
   def test_blocks_are_called_in_the_order_of_their_times
     @timer.after(1) { @calls << 2 }
     @timer.after(0.01) { @calls << 1 }
-    assert_equal [1, 2], Array.new(2) { @calls.pop(timeout: 5) }
+    assert_equal [1, 2], Array.new(2) { @calls.pop(timeout: 60) }
   end
 
   def test_a_time_that_never_comes_holds_up_nothing
     @timer.after(1e30) { @calls << :never }
     Thread.pass until @timer.instance_variable_get(:@thread).stop?
     @timer.after(0.01) { @calls << :soon }
-    assert_equal :soon, @calls.pop(timeout: 5)
+    assert_equal :soon, @calls.pop(timeout: 60)
   end
 
   def test_what_was_cancelled_is_not_called
@@ -34,7 +34,7 @@ class KafkaTimerTest < GuildhallTest
     @timer.cancel(token)
     @timer.cancel(nil)
     @timer.after(0.02) { @calls << :other }
-    assert_equal :other, @calls.pop(timeout: 5)
+    assert_equal :other, @calls.pop(timeout: 60)
     assert_empty @calls
   end
 
@@ -57,7 +57,7 @@ class KafkaTimerTest < GuildhallTest
     @timer.after(0) { raise NotImplementedError, "abstract" }
     @timer.after(0) { raise LoadError, "no gem" }
     @timer.after(0.01) { @calls << true }
-    assert @calls.pop(timeout: 5)
+    assert @calls.pop(timeout: 60)
     assert_equal [NotImplementedError, LoadError], [@errors.pop.class, @errors.pop.class]
     assert close(5)
   end
@@ -67,7 +67,7 @@ class KafkaTimerTest < GuildhallTest
     2.times do |index|
       timer = Guildhall::Kafka::Runtime::Timer.new
       timer.after(0) { (@calls << true) && gate.pop }
-      assert @calls.pop(timeout: 5)
+      assert @calls.pop(timeout: 60)
       gate << true if index.zero?
       assert_equal index.zero?, timer.close(Guildhall::Clock.now + (index.zero? ? 5 : 0))
     end
@@ -77,6 +77,6 @@ class KafkaTimerTest < GuildhallTest
   def test_a_job_that_ends_its_thread_has_a_successor
     @timer.after(0) { Thread.exit }
     @timer.after(0.01) { @calls << true }
-    assert @calls.pop(timeout: 5)
+    assert @calls.pop(timeout: 60)
   end
 end

@@ -20,10 +20,10 @@ class KafkaScheduleStateTest < GuildhallTest
   def write(name, run) = read(*State.run_record(name, run))
 
   def test_the_first_claim_of_a_due_time_counts
-    assert_equal ["t", run_of("a", 100, :running)], write("t", run_of("a", 100, :running))
+    assert_equal [:due, "t", run_of("a", 100, :running)], write("t", run_of("a", 100, :running))
     assert_nil write("t", run_of("b", 100, :running))
     assert_equal "a", @state.run("t").id
-    assert_equal ["t", run_of("c", 160, :running)], write("t", run_of("c", 160, :running))
+    assert_equal [:due, "t", run_of("c", 160, :running)], write("t", run_of("c", 160, :running))
     assert_nil write("t", run_of("d", 100, :running))
   end
 
@@ -31,7 +31,7 @@ class KafkaScheduleStateTest < GuildhallTest
     write("t", run_of("a", 100, :running))
     write("t", run_of("b", 100, :running))
     write("t", run_of("b", 100, :done))
-    assert_equal({"t" => run_of("a", 100, :running)}, @state.running)
+    assert_equal({[:due, "t"] => run_of("a", 100, :running)}, @state.running)
     write("t", run_of("a", 100, :failed, error: "E: no"))
     assert_equal [:failed, "E: no", {}], [@state.run("t").state, @state.run("t").error, @state.running]
   end

@@ -61,6 +61,20 @@ class KafkaTaskConsumerTest < GuildhallTest
 
   def seen(state, due, id: "other", **) = @log << State.run_record("t", State::Run.new(id:, due:, state:, at: 1.0, by: "p", **))
 
+  # What it cannot read may be another process's claim: without it, its own would count.
+  def test_after_a_record_of_a_later_release_no_task_runs
+    seen(:done, Time.now.to_i - 10)
+    kafka = member
+    pass(kafka)
+    claim = @log.pop
+    @log << ["run:t", '{"v":2,"what":1}'] << claim
+    @delivered = 1
+    records = @log.each_with_index.drop(1).map { |(key, payload), offset| KafkaPartition::Record.new(offset, payload, key, Time.now) }
+    kafka.partition.deliver(records, 1)
+    kafka.work(20)
+    assert_equal [[], ["Guildhall::Kafka::NewerFormatError"]], [@ran, kafka.errors.map { |error| error.class.name }.uniq]
+  end
+
   def test_a_task_is_claimed_and_runs_when_the_claim_is_read
     seen(:done, Time.now.to_i - 10)
     kafka = member
@@ -176,6 +190,73 @@ class KafkaTaskConsumerTest < GuildhallTest
     assert_equal [["no ink", "schedule", {group: "group", task: "t"}]], kafka.application.errors.map { |error, *rest| [error.message, *rest] }
     assert_equal "RuntimeError: no ink", Guildhall::JSON.decode(@log.last.last)["error"]
     assert_equal "failed", states.last
+  end
+
+  # Somebody wants the task to run now.
+  def ask(id = "asked", ago: 0)
+    @log << State.run_record("t", State::Run.new(id:, due: Time.now.to_i - ago, state: :asked, at: Time.now.to_f - ago, by: "ada"), :asked)
+  end
+
+  def asked = @log.filter_map { |key, payload| Guildhall::JSON.decode(payload) if key == "ask:t" }
+
+  # Nothing is due: the task is disabled.
+  def disabled(**, &)
+    seen(:done, Time.now.to_i - 10)
+    @log << State.switch_record("t", false)
+    member(**, &).tap { |kafka| read(kafka, 0) }
+  end
+
+  def test_what_was_asked_for_runs_once_and_changes_no_due_time
+    kafka = disabled
+    ask
+    2.times { read(kafka) }
+    pass(kafka)
+    read(kafka)
+    assert_equal [%w[asked running done], 1, 1], [asked.map { |run| run["state"] }, asked.map { |run| run["due"] }.uniq.size, @ran.size]
+    assert_equal 1, @log.count { |key, _| key == "run:t" }
+    heir = member
+    pass(heir)
+    read(heir, 0)
+    assert_equal 1, @ran.size
+  end
+
+  def test_of_two_processes_one_runs_what_was_asked_for
+    members = [disabled, member]
+    read(members.last, 0)
+    ask
+    key, payload = @log.last
+    members.each do |kafka|
+      kafka.partition.deliver([KafkaPartition::Record.new(2, payload, key, Time.now)], 1)
+      kafka.work_now
+    end
+    members.each { |kafka| read(kafka, 3) }
+    assert_equal [%w[asked running running done], 1], [asked.map { |run| run["state"] }, @ran.size]
+  end
+
+  def test_what_nobody_has_taken_in_time_does_not_run
+    seen(:done, Time.now.to_i - 10)
+    @log << State.switch_record("t", false)
+    ask(ago: 61)
+    kafka = member
+    pass(kafka)
+    read(kafka, 0)
+    assert_equal [%w[asked skipped], []], [asked.map { |run| run["state"] }, @ran]
+  end
+
+  def test_what_was_asked_for_and_cut_off_is_repeated_as_the_rule_says
+    {run_once: 1, skip: 0}.each do |missed, times|
+      @log.clear
+      @ran.clear
+      seen(:done, Time.now.to_i - 10)
+      @log << State.switch_record("t", false)
+      ask
+      @log << State.run_record("t", State::Run.new(id: "dead", due: asked.last["due"], state: :running, at: 1.0, by: "p"), :asked)
+      kafka = member(missed:)
+      pass(kafka)
+      read(kafka, 0)
+      read(kafka)
+      assert_equal times, @ran.size, missed
+    end
   end
 
   def test_a_disabled_task_is_left_alone

@@ -19,7 +19,8 @@ class KafkaSwarmWorkerTest < GuildhallTest
     before = Thread.list
     @health = Health.new(Answer.new(problems: ["t/0 is stalled"]), Answer.new(problems: []))
     @errors = errors = Thread::Queue.new
-    Guildhall::Kafka::Swarm::Worker::ParentLink.new(socket, Server.new(@orders), @health) { |error| errors << error.class }.start
+    @ends = ends = Thread::Queue.new
+    Guildhall::Kafka::Swarm::Worker::ParentLink.new(socket, Server.new(@orders), @health, ->(details) { ends << details }) { |error| errors << error.class }.start
     @threads = Thread.list - before
     @socket = socket
   end
@@ -53,6 +54,17 @@ class KafkaSwarmWorkerTest < GuildhallTest
   def test_it_does_what_the_parent_asks
     @parent.write("stop\nend now\n")
     assert_equal %i[stop now], Array.new(2) { @orders.pop(timeout: LIMIT) }
+  end
+
+  def test_it_is_told_how_others_have_ended
+    child = Guildhall::Kafka::Swarm::ChildProcess.new(1, nil)
+    child.instance_variable_set(:@socket, @parent)
+    ended = {"number" => 2, "pid" => 4711, "status" => "SIGKILL (signal 9)"}
+    child.tell_of_end(ended)
+    child.tell_of_end(ended)
+    @parent.write("end now\n")
+    assert_equal [ended, ended, :now], [@ends.pop(timeout: LIMIT), @ends.pop(timeout: LIMIT), @orders.pop(timeout: LIMIT)]
+    assert_empty @orders
   end
 
   def test_it_stops_when_the_parent_is_gone

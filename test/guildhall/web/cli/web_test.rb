@@ -25,6 +25,59 @@ class WebCommandTest < GuildhallTest
     refute allowed?(open, "kafka.example", :payload)
   end
 
+  def test_what_is_hidden
+    command = Guildhall::Web::CLI::Web.allocate
+    options = OptionParser.new
+    command.instance_variable_set(:@options, {})
+    command.send(:define_options, options)
+    options.parse(%w[--hide $.card --hide key --hide headers.authorization])
+    assert_equal %w[$.card key headers.authorization], command.send(:hidden)
+  end
+
+  # Each page would say it, else.
+  def test_wrong_settings_end_it_at_once
+    Dir.mktmpdir do |directory|
+      File.write(application = File.join(directory, "app.rb"), <<~RUBY)
+        Guildhall::Kafka.config.kafka = {"bootstrap.servers": "127.0.0.1:1"}
+        Guildhall::Kafka.config.group_id = "shop"
+        Guildhall::Kafka.config.commands = {public_key: nil}
+        Guildhall::Kafka.routes { topic("orders") { consumer(Class.new(Guildhall::Kafka::Consumer) { def consume = nil }) } }
+      RUBY
+      _, err, status = Open3.capture3(RbConfig.ruby, File.expand_path("../../../../exe/guildhall", __dir__), "web", "--port", "0", "-r", application)
+      assert_equal 78, status.exitstatus, err
+      assert_match(/commands needs a public_key/, err)
+    end
+  end
+
+  # A request waits for brokers that have taken the connection, and say nothing.
+  def test_the_second_signal_ends_it_at_once
+    brokers = TCPServer.new("127.0.0.1", 0)
+    reader, writer = IO.pipe
+    command = [RbConfig.ruby, File.expand_path("../../../../exe/guildhall", __dir__), "web", "--port", "0", "--brokers", "127.0.0.1:#{brokers.addr[1]}"]
+    pid = Process.spawn(*command, err: writer)
+    writer.close
+    port = Integer(reader.gets[%r{:(\d+)/}, 1])
+    page = TCPSocket.new("127.0.0.1", port)
+    page.write("GET /topics HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    brokers.accept
+    Process.kill(:INT, pid)
+    refute page.wait_readable(1), "the page still waits"
+    Process.kill(:TERM, pid)
+    _, status = Process.wait2(pid)
+    pid = nil
+    assert_equal Signal.list.fetch("TERM"), status.termsig
+  ensure
+    Process.kill(:KILL, pid) && Process.wait(pid) if pid
+    [brokers, reader, page].each { |io| io&.close }
+  end
+
+  def test_what_cannot_be_taken_back_is_left_to_another_command
+    assert allowed?(command, "localhost", :replay)
+    refute allowed?(command, "localhost", :delete_records)
+    error = assert_raises(Guildhall::ArgumentError) { command(open: true, actions: true).send(:refuse_settings) }
+    assert_includes error.message, "leave out --actions"
+  end
+
   def test_an_error_does_not_show_the_code_and_localhost_has_a_port
     command = command(bind: "localhost", port: 0)
     server = command.send(:server, ->(_) {})

@@ -9,6 +9,7 @@ module Guildhall
     class Admin
       class Check
         # From the brokers' names to the login, for one client's settings: each step is taken only if the one before has worked.
+        # @api private
         class Connection
           SETTINGS = /\A(?:bootstrap\.servers|metadata\.broker\.list|security\.protocol|(?:enable\.)?ssl[._].*|sasl[._].*)\z/
           TIMEOUT_SECONDS = 3
@@ -20,9 +21,11 @@ module Guildhall
           # @return [Hash{Symbol=>Object}] those of the settings that say which brokers are asked, and as whom
           def self.of(settings) = settings.select { |name, _| SETTINGS.match?(name) }
 
+          # @param connections [Connections] of this client: made only once the step before has worked
           # @param note [#call] gets the members of a {Finding}
-          def initialize(settings, note)
-            @settings = settings
+          def initialize(connections, note)
+            @connections = connections
+            @settings = connections.settings
             @note = note
           end
 
@@ -96,7 +99,7 @@ module Guildhall
 
           # @return [Array<String>, nil] the topics' names; nil: the brokers do not take these credentials, or do not answer
           def login
-            names = Broker::Session.open({**@settings, "group.id": "guildhall.check"}, &:topic_names)
+            names = @connections.session.topic_names
             @note.call("brokers", "login", :ok, "#{user}, #{tls? ? "encrypted" : "not encrypted"}")
             names
           rescue KafkaError => error
@@ -112,7 +115,7 @@ module Guildhall
 
           # Brokers are found by the addresses that they advertise, whatever bootstrap.servers says.
           def cluster(names)
-            report = Connections.open(@settings) { |connections| connections.request("the brokers", &:describe_cluster) }
+            report = @connections.request("the brokers", &:describe_cluster)
             nodes = report.nodes
             unreachable = nodes.reject { |node| connect(node[:host], node[:port]).last.nil? }
             unreachable.each { |node| unreachable(node) }

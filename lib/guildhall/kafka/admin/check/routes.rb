@@ -8,6 +8,7 @@ module Guildhall
     class Admin
       class Check
         # The topics, groups and transactional ids of routes, at one cluster.
+        # @api private
         class Routes
           # Numbers of the Kafka protocol.
           TOPIC = 2
@@ -146,7 +147,7 @@ module Guildhall
 
           # By the application, when it starts.
           def created?(name)
-            Routing::DeclaredTopic.all(@all).any? { |one| one.name == name && one.made }
+            Routing::DeclaredTopic.made(@all).any? { |one| one.name == name }
           end
 
           def cure(described)
@@ -195,7 +196,8 @@ module Guildhall
             wait = @routes.filter_map { |route| delay(route, name) }.max
             return [] unless kept && kept != NEVER && wait && kept < wait * 2000
 
-            ["messages wait here for #{wait} s, and are deleted after #{span(kept)}: raise retention.ms to #{wait * 2000} at least"]
+            ["messages wait here for #{span(wait * 1000)}, and are deleted after #{span(kept)}: raise retention.ms to #{wait * 2000} at " \
+             "least"]
           end
 
           # @return [Numeric, nil] seconds that messages of the topic wait in it

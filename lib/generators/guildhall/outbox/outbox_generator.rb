@@ -1,0 +1,35 @@
+# frozen_string_literal: true
+
+require "rails/generators/active_record"
+
+module Guildhall
+  module Generators
+    # `bin/rails generate guildhall:outbox`: the tables of the transactional outbox, and the setting that sends its messages.
+    class OutboxGenerator < ::Rails::Generators::Base
+      include ::ActiveRecord::Generators::Migration
+
+      SETTINGS = "config/guildhall.rb"
+      SETTING = "  # bin/guildhall server sends what Guildhall::Outbox has written to the database.\n  config.outbox = true\n"
+      private_constant :SETTINGS, :SETTING
+
+      class_option :database, type: :string, aliases: %w[--db], desc: "The database of the migration (default: the primary one)"
+      source_root File.expand_path("templates", __dir__)
+      desc "Adds a migration for the tables of the transactional outbox, and switches its relay on"
+
+      def create_migration_file
+        migration_template "create_guildhall_outbox.rb.tt", File.join(db_migrate_path, "create_guildhall_outbox.rb")
+      end
+
+      def switch_on
+        file = File.join(destination_root, SETTINGS)
+        raise Thor::Error, "#{SETTINGS} is missing: run bin/rails generate guildhall:install first" unless File.exist?(file)
+
+        inject_into_file SETTINGS, SETTING, after: /^Guildhall::Kafka\.configure do \|config\|\n/
+      end
+
+      private
+
+      def migration_version = "[#{::ActiveRecord::Migration.current_version}]"
+    end
+  end
+end

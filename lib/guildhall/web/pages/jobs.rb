@@ -1,0 +1,133 @@
+# frozen_string_literal: true
+
+require "json"
+require_relative "messages"
+require_relative "reported"
+
+module Guildhall
+  class Web
+    module Pages
+      # Which topics are queues of Active Job.
+      module Queues
+        CONSUMER = "Guildhall::Kafka::ActiveJob::Consumer"
+        private_constant :CONSUMER
+
+        private
+
+        # @return [Array<Array(String, String)>] group and topic
+        def queues
+          routed = cluster.routes.select { |route| route.respond_to?(:consumer) && route.consumer.to_s == CONSUMER && !route.pattern? }
+          reported = reports.topics.select { |topic| topic.consumer == CONSUMER }
+          (routed.map { |route| [route.group, route.name] } + reported.map { |topic| [topic.group, topic.topic] }).uniq.sort
+        end
+
+        # @return [Hash] how it stands: what processes report goes before what brokers know
+        def queue_row(group, name, lag)
+          topic = reports.topics.find { |one| one.group == group && one.topic == name }
+          rows = lag.select { |row| row.group == group && row.topic == name }
+          series = reports.series(group:, topic: name)
+          known = if topic
+                    summary([topic])
+                  else
+                    {kind: "idle", word: "no process reports it", oldest: rows.filter_map(&:seconds).max,
+                     messages: rows.sum(&:messages)}
+                  end
+          {group:, name:, **known, working: topic&.words&.fetch("working", 0), series: known(series["lag"]),
+           done: series["consumed"].compact.sum, failed: reports.dead[[group, name]]&.first.to_i, retries: series["retries"].compact.sum,
+           dead_letters: reports.rows(group, name).first&.topic&.fetch("dead_letter_topic", nil) || dead_letters(name)}
+        end
+
+        def dead_letters(name) = cluster.routes_of(name).filter_map { |route| route.dead_letter_queue&.topic }.first
+      end
+
+      # Queues of Active Job.
+      class Jobs < Page
+        include GroupRows
+        include Queues
+
+        private
+
+        def title = "Jobs"
+
+        def data
+          lag = cluster.lag
+          {missing:, queues: queues.map { |group, name| queue_row(group, name, lag) }, delayed: delayed(lag), problems: problems(lag)}
+        end
+
+        # Jobs that wait for their time, in delay topics: those that a group has not passed on yet.
+        def delayed(lag)
+          topics = cluster.routes.select { |route| route.respond_to?(:delay_topics) && route.delay_topics }
+          topics.map do |route|
+            rows = lag.select { |row| row.topic == route.name }
+            {topic: route.name, group: route.group, messages: rows.sum(&:messages)}
+          end
+        end
+      end
+
+      # One queue: what its partitions do, what fails, and the jobs that come next.
+      class JobQueue < Page
+        include GroupRows
+        include Queues
+        include MessageRows
+
+        NEXT = 50
+        PARTITIONS = 50 # from which jobs are read
+        SECONDS = 3
+        NO_JOB = "not a job"
+        private_constant :NEXT, :PARTITIONS, :SECONDS, :NO_JOB
+
+        def private? = true
+
+        private
+
+        def crumbs = {"Jobs" => ["jobs"]}
+        def title = names.fetch(:queue)
+
+        # Reading them costs the brokers more than what other pages ask.
+        def live? = false
+
+        def data
+          found = queues.select { |_, name| name == names.fetch(:queue) }
+          raise Kafka::UnknownTopicError.new(names.fetch(:queue), queues.map(&:last)) if found.empty?
+
+          lag = cluster.lag
+          group, name = found.first
+          rows = reports.rows(group, name).sort_by { |found| by_trouble(found) }.map { |found| partition_row(found) }
+          shown = payloads?(name)
+          {missing:, shown:, queue: queue_row(group, name, lag), partitions: rows,
+           causes: reports.causes.select { |cause| cause.places.any? { |place| place.last == name } }.map { |cause| cause_row(cause) },
+           jobs: shown ? next_jobs(name, positions(rows, lag, name)) : []}
+        end
+
+        # @return [Hash{Integer=>Integer}] the first offset that is not done
+        def positions(rows, lag, name)
+          known = rows.select { |row| row[:position] && row[:lag].to_i.positive? }.to_h { |row| [row[:partition], row[:position]] }
+          behind = lag.select { |row| row.topic == name && row.messages.positive? && row.committed }
+          {**behind.to_h { |row| [row.partition, row.committed] }, **known}.first(PARTITIONS).to_h
+        end
+
+        def next_jobs(name, from)
+          return [] if from.empty?
+
+          found = []
+          cluster.search(name, from:, limit: NEXT, seconds: SECONDS, deserializer: false).run { |one| found << job(one.record) }
+          found.sort_by { |job| job[:time].to_s }
+        end
+
+        def place(record)
+          {partition: record.partition, offset: record.offset, topic: record.topic, time: time(record.timestamp)}
+        end
+
+        def job(record)
+          data = ::JSON.parse(record.raw_payload.to_s, max_nesting: 50)
+          data = {} unless data.is_a?(Hash)
+          {**place(record), class: data["job_class"] ? Printable.words(data["job_class"].to_s, 200) : NO_JOB,
+                            executions: data["executions"].is_a?(Integer) ? data["executions"] : 0,
+                            arguments: Printable.words(::JSON.generate(data["arguments"] || []), 500)}
+        rescue ::JSON::ParserError, ::JSON::NestingError, ::JSON::GeneratorError
+          {**place(record), class: NO_JOB, executions: 0}
+        end
+      end
+    end
+  end
+end
