@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "active_job"
+require "active_job/enqueuing" # EnqueueError
 require "json"
 require "guildhall/errors"
 require "guildhall/option_rules"
@@ -18,14 +19,28 @@ module Guildhall
         include Error
       end
 
+      # The `enqueue_error` of a unique job: another one with its key is enqueued, and not done.
+      class DuplicateJobError < ::ActiveJob::EnqueueError
+        include Error
+      end
+
+      autoload :Batch, File.expand_path("active_job/batch", __dir__)
+      autoload :TrackedJob, File.expand_path("active_job/tracked_job", __dir__)
+
+      # The header of a job that has a {TrackedJob}: the number of its {Batch}, or nothing.
+      # @api private
+      TRACKED_HEADER = "tracked_job"
+
       # `guildhall_options` of a job class. Subclasses inherit them.
       module Options
-        RULES = OptionRules.new(
-          key: OptionRules.rule("a Symbol or an object with call") { |value| value.is_a?(Symbol) || value.respond_to?(:call) }.or(nil),
-          produce: OptionRules.one_of(:sync, :async)
-        )
-        DEFAULTS = {key: nil, produce: :sync}.freeze
-        private_constant :RULES
+        CALLED = OptionRules.rule("a Symbol or an object with call") { |value| value.is_a?(Symbol) || value.respond_to?(:call) }.or(nil)
+        RULES = OptionRules.new(key: CALLED, produce: OptionRules.one_of(:sync, :async, :outbox),
+          unique_for: OptionRules.seconds.or(nil), unique_by: CALLED)
+        DEFAULTS = {key: nil, produce: :sync, unique_for: nil, unique_by: nil}.freeze
+        # What `enqueue_after_transaction_commit` has to be where a job is part of a transaction. false means "as the adapter says" in 7.2.
+        # @api private
+        AT_ONCE = ::ActiveJob::VERSION::MAJOR < 8 ? :never : false
+        private_constant :CALLED, :RULES
 
         def self.extended(base)
           base.class_attribute(:_guildhall_options, instance_accessor: false, instance_predicate: false, default: DEFAULTS)
@@ -35,13 +50,24 @@ module Guildhall
         # @option options [#call, Symbol, nil] key takes the job and returns its key, or is the name of a method of the job: jobs of one
         #   key are performed in the order in which they were enqueued. nil, also as the answer: the job has no order
         # @option options [Symbol] produce :sync waits until the broker has the job; :async does not, and `perform_later` does not learn
-        #   of an error
+        #   of an error; :outbox writes it with {Outbox} to the database, in the transaction at hand: switches
+        #   `enqueue_after_transaction_commit` off
+        # @option options [Numeric, nil] unique_for seconds, from when the job is due, for which no other job with its key is enqueued,
+        #   unless it is done before; nil: jobs are not unique. Needs `produce: :outbox`, and the tables of {TrackedJob}
+        # @option options [#call, Symbol, nil] unique_by takes the job and returns its key, or is the name of a method of the job: anything
+        #   that may be a job's argument. nil: its arguments. Jobs of another class have other keys
         # @raise [Guildhall::ArgumentError] naming every option that is wrong
         def guildhall_options(**options)
           return _guildhall_options if options.empty?
 
           RULES.check!(options, owner: "guildhall_options of #{name}")
-          self._guildhall_options = _guildhall_options.merge(options).freeze
+          merged = _guildhall_options.merge(options).freeze
+          if merged[:produce] == :outbox
+            self.enqueue_after_transaction_commit = AT_ONCE
+          elsif merged[:unique_for]
+            raise Guildhall::ArgumentError, "guildhall_options of #{name}: unique_for needs produce: :outbox"
+          end
+          self._guildhall_options = merged
         end
       end
 

@@ -87,17 +87,24 @@ module Guildhall
         # @raise [Guildhall::ArgumentError] where the routes have no delay topics, and for a time that can only be meant otherwise
         # @raise as `produce_sync`
         def produce_later(at:, topic:, payload:, key: nil, headers: {}, partition: nil)
+          message = {topic: topic.to_s, payload:, key:, headers:, partition:}.compact
+          waiting = waiting(message, at)
+          waiting ? produce_many_sync([waiting], run_middleware: false).first.wait : produce_sync(message)
+        end
+
+        # @!visibility private
+        # @return [Hash, nil] what goes to a delay topic instead, after the steps; nil: the time has come
+        # @raise as {#produce_later}
+        def waiting(message, at)
           delay_topics = @delay_topics.call or
             raise Guildhall::ArgumentError, "produce_later needs delay topics: add `delay_topics` to the routes"
           RULES.check!({at:}, owner: "produce_later")
           seconds = at.to_f - Time.now.to_f
-          message = {topic: topic.to_s, payload:, key:, headers:, partition:}.compact
-          return produce_sync(message) unless seconds.positive?
+          return unless seconds.positive?
 
-          message = middleware.run(message) # for its own topic, whose serializer makes bytes of it
-          headers = {**message[:headers], **DelayHeaders.for(at.to_f, topic.to_s, partition)}
-          waiting = {topic: delay_topics.topic(seconds), payload: message[:payload], key: message[:key], headers:}.compact
-          produce_many_sync([waiting], run_middleware: false).first.wait
+          made = middleware.run(message) # for its own topic, whose serializer makes bytes of it
+          headers = {**made[:headers], **DelayHeaders.for(at.to_f, message[:topic], message[:partition])}
+          {topic: delay_topics.topic(seconds), payload: made[:payload], key: made[:key], headers:}.compact
         end
       end
 

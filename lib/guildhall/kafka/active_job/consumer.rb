@@ -17,8 +17,14 @@ module Guildhall
 
         # @return [String, nil] the id of the job that it performs
         attr_reader :job_id
-        # @return [Hash{String=>String}] the header of its message that a retry has again: see {CurrentAttributesHeader}
+        # @return [Hash{String=>String}] the headers of its message that a retry has again: see {CurrentAttributesHeader} and {TrackedJob}
         attr_reader :job_headers
+
+        # @!visibility private
+        # The job that it performs is not done: it comes again.
+        def enqueued_again
+          @again = true
+        end
 
         def consume
           messages.each_marking do |message|
@@ -39,6 +45,7 @@ module Guildhall
             as_current(data["job_id"], message.headers) do
               attributes = read_attributes(data, message.headers)
               ActiveJob.current_attributes_header.with(attributes) { ::ActiveJob::Base.execute(data) } if attributes
+              TrackedJob.finish(job_id) if job_headers.key?(TRACKED_HEADER) && !@again
             end
           end
         end
@@ -60,7 +67,8 @@ module Guildhall
 
         # Not by our own codec: its Strings are frozen, and a job may change its arguments.
         def parse(message)
-          data = ::JSON.parse(message.raw_payload)
+          payload = message.payload # where the route decrypts, say
+          data = ::JSON.parse(payload.is_a?(String) ? payload : ::JSON.generate(payload))
           data.is_a?(Hash) && data["job_class"].is_a?(String) ? data : refuse_payload("job_class is missing")
         rescue ::JSON::ParserError
           refuse_payload("invalid JSON")
@@ -72,7 +80,8 @@ module Guildhall
 
         def as_current(job_id, headers)
           @job_id = job_id
-          @job_headers = headers.slice(CurrentAttributesHeader::NAME)
+          @job_headers = headers.slice(CurrentAttributesHeader::NAME, TRACKED_HEADER)
+          @again = false
           before = Consumer.current
           Thread.current[CURRENT] = self
           yield

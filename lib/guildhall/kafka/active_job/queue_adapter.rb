@@ -14,9 +14,12 @@ module Guildhall
         PRIORITY = "a job's priority is ignored: a topic is consumed in order; give urgent jobs a queue of their own"
         private_constant :PRIORITY
 
-        # Called by Active Job. Blocks until the broker has the job, unless its class says `produce: :async`.
+        # Called by Active Job. Blocks until the broker has the job, unless its class says `produce: :async` or `:outbox`.
         # @raise [::ActiveJob::EnqueueError] where it was not produced; `perform_later` returns false then
+        # @raise [::ActiveRecord::ActiveRecordError] where the outbox does not take it
         def enqueue(job)
+          return store_alone(job) if stored?(job)
+
           handle = produce(job)
           delivered(job, handle) if sync?(job)
         end
@@ -28,21 +31,44 @@ module Guildhall
           return enqueue(job) if due?(job, timestamp)
 
           check_delays(job)
-          delay(job, timestamp)
+          stored?(job) ? store_alone(job) : delay(job, timestamp)
         end
 
         # Called by `ActiveJob.perform_all_later`: produced as one batch.
         # @return [Integer] how many were produced; the others have an `enqueue_error`
         # @raise [DelayedJobError] before any is produced
         # @raise what serializing a job, or its key, raises; before any is produced
+        # @raise [::ActiveRecord::ActiveRecordError] where the outbox does not take those that are for it; before any is produced
         def enqueue_all(jobs)
-          later, now = jobs.partition { |job| job.scheduled_at && !due?(job, job.scheduled_at.to_f) }
-          later.each { |job| check_delays(job) }
-          messages = jobs.to_h { |job| [job, message_of(job)] }
+          jobs.each { |job| check_delays(job) if waits?(job) }
+          messages = jobs.to_h { |job| [job, message_of(job)] }.compare_by_identity
+          stored, sent = jobs.partition { |job| stored?(job) }
+          stored.each { |job| check_deferral(job) }
+          store(stored, messages) if stored.any?
+          later, now = sent.partition { |job| waits?(job) }
           handles = now.map { |job| noting(job) { produce(job, messages[job]) } }
           now.zip(handles) { |job, handle| noting(job) { delivered(job, handle) } if handle && sync?(job) }
           later.each { |job| noting(job) { delay(job, job.scheduled_at.to_f, messages[job]) } }
           jobs.count(&:successfully_enqueued?)
+        end
+
+        # @!visibility private
+        # Writes jobs to the outbox, in the transaction at hand or one of their own, and their {TrackedJob}s. Each is told whether it was
+        # taken, as with {#enqueue_all}.
+        # @param messages [Hash{::ActiveJob::Base=>Hash}] of {#message_of}
+        # @param batch_id [Integer, nil] of the {Batch} that they belong to
+        def store(jobs, messages = jobs.to_h { |job| [job, message_of(job)] }.compare_by_identity, batch_id: nil)
+          jobs.each { |job| check_delays(job) if waits?(job) }
+          tracked = batch_id ? jobs : jobs.select { |job| unique?(job) }
+          refused = Kafka::Outbox::Record.transaction do
+            refused = tracked.any? ? TrackedJob.track(tracked, batch_id).to_set : Set[]
+            made = jobs.reject { |job| refused.include?(job) }.map do |job|
+              made(job, messages[job], batch_id || unique?(job) ? {TRACKED_HEADER => batch_id.to_s} : {})
+            end
+            Kafka::Outbox::Message.write(made) if made.any?
+            refused
+          end
+          jobs.each { |job| noting(job) { refuse(job) if refused.include?(job) } }
         end
 
         # In a transaction of Active Record: a consumer would look for what has not been committed yet (Rails 7.2).
@@ -62,19 +88,62 @@ module Guildhall
             ::ActiveJob::Base.logger&.warn("guildhall: #{job.class}: #{PRIORITY}")
           end
           headers = at_hand?(job) ? Consumer.current.job_headers : ActiveJob.current_attributes_header.headers
-          {topic: job.queue_name, payload: ::JSON.generate(job.serialize), key: key(job), headers:}
+          {topic: job.queue_name, payload: payload(job), key: key(job), headers:}
         end
 
         private
 
-        def produce(job, message = message_of(job))
-          sending(job) { |producer| producer.produce_async(message) }
+        # Bytes; but where the queue's route has a serializer, what that makes bytes of.
+        def payload(job)
+          data = job.serialize
+          route = Kafka.routes.latest_topics.find { |one| one.match?(job.queue_name) }
+          route&.serializer ? data : ::JSON.generate(data)
         end
+
+        def unique?(job) = !job.class.guildhall_options[:unique_for].nil?
+
+        # Whether it goes to the database. A job at hand is enqueued again where it came from, where it holds its key.
+        def stored?(job) = job.class.guildhall_options[:produce] == :outbox && !at_hand?(job)
+
+        def store_alone(job)
+          check_deferral(job)
+          store([job])
+          raise job.enqueue_error if job.enqueue_error
+        end
+
+        # Rails would have it enqueued after the transaction that it is to be part of.
+        def check_deferral(job)
+          value = job.class.enqueue_after_transaction_commit
+          return if value == Options::AT_ONCE
+
+          raise Guildhall::ArgumentError, "#{job.class} has produce: :outbox, and enqueue_after_transaction_commit, which takes it out " \
+                                          "of the transaction: remove that, or set it to #{Options::AT_ONCE.inspect}"
+        end
+
+        def refuse(job)
+          raise DuplicateJobError, "another #{job.class} with the same key is enqueued, and not done"
+        end
+
+        # @return [Hash{Symbol=>Object}] what the outbox takes
+        def made(job, message, headers)
+          message = {**message, headers: {**message[:headers], **headers}}
+          producer = Kafka.producer
+          (producer.waiting(message, job.scheduled_at) if waits?(job)) || producer.made([message]).first
+        end
+
+        def waits?(job) = !job.scheduled_at.nil? && !due?(job, job.scheduled_at.to_f)
+
+        def produce(job, message = message_of(job))
+          sending(job) { |producer| producer.produce_async(message) }.tap { note_again(job) }
+        end
+
+        def note_again(job) = (Consumer.current.enqueued_again if at_hand?(job))
 
         # Blocks until the broker has it.
         def delay(job, timestamp, message = message_of(job))
           topic = Kafka.routes.delay_topics.topic(timestamp - Time.now.to_f)
           sending(job, topic) { |producer| producer.produce_later(at: timestamp, **message) }
+          note_again(job)
         end
 
         def delivered(job, handle)

@@ -1,0 +1,104 @@
+# frozen_string_literal: true
+
+require "guildhall/msgpack"
+require_relative "tracked_job"
+
+module Guildhall
+  module Kafka
+    module ActiveJob
+      # Jobs that are enqueued together, and one that is enqueued when all of them are done. A row with their number: the transaction that
+      # deletes a job's {TrackedJob} counts it, and the last one writes the last job to the outbox, and deletes this row. A job that is
+      # performed again after a crash is not counted again. Done is what has been performed without an error, or was discarded by
+      # `discard_on`; a dead letter is not, until it is replayed. Any thread of the main Ractor.
+      #
+      #     Guildhall::Kafka::ActiveJob::Batch.enqueue(users.map { MailJob.new(it) }, on_finish: ReportJob.new)
+      #
+      # `size`: of how many jobs; `pending`: how many of them are not done.
+      class Batch < Outbox::Record
+        self.table_name = "guildhall_job_batches"
+
+        CODEC = MessagePack.new(symbolize_names: true)
+        private_constant :CODEC
+
+        # Jobs are added to a batch that has finished.
+        class FinishedError < ::RuntimeError
+          include Error
+        end
+
+        class << self
+          # Writes batch and jobs to the database, in the transaction at hand or one of their own: all of them, or none. The relay of the
+          # outbox sends them. As with `perform_all_later`, each job says `successfully_enqueued?` and `enqueue_error`, and enqueue
+          # callbacks are not called. Does not wait for a broker.
+          # @param jobs [Array<::ActiveJob::Base>] whose adapter is this one, whatever `produce:` they have; none: `on_finish` is enqueued
+          #   at once
+          # @param on_finish [::ActiveJob::Base] enqueued once, in the transaction that finishes the batch; performed at least once
+          # @return [Batch] without a row where it has finished already
+          # @raise [Guildhall::ArgumentError] for what is no such job, and for an `on_finish` with a time or with `unique_for`
+          # @raise [::ActiveRecord::ActiveRecordError] when the database refuses: nothing was written
+          def enqueue(jobs, on_finish:)
+            check(jobs, on_finish)
+            message = Kafka.producer.made([on_finish.queue_adapter.message_of(on_finish)]).first
+            transaction do
+              create!(size: 0, pending: 0, on_finish: MessagePack.encode(message)).tap { |batch| batch.add(jobs) }
+            end
+          end
+
+          # @return [Batch, nil] that of the job which this thread performs; nil: it belongs to none
+          def current
+            id = Consumer.current&.job_headers&.fetch(TRACKED_HEADER, nil).to_s
+            find_by(id:) unless id.empty?
+          end
+
+          # In a transaction.
+          # @return [Boolean] whether it has not finished
+          # @api private
+          def tally(id, change)
+            growth = [change, 0].max
+            changed = where(id:).update_all(["pending = pending + ?, size = size + ?", change, growth])
+            return false if changed.zero?
+
+            finish(id)
+            true
+          end
+
+          private
+
+          # Whoever sees 0 has the row to itself: others have waited for this transaction to end since the update.
+          def finish(id)
+            message = where(id:, pending: ..0).pick(:on_finish) or return
+            Outbox::Message.write([CODEC.decode(message)])
+            where(id:).delete_all
+          end
+
+          def check(jobs, last)
+            foreign = [*jobs, last].reject { |job| job.is_a?(::ActiveJob::Base) && job.queue_adapter.is_a?(QueueAdapter) }
+            unless foreign.empty?
+              raise Guildhall::ArgumentError, "a batch takes jobs whose queue_adapter is :guildhall, not #{foreign.first.class}"
+            end
+            return unless last.scheduled_at || last.class.guildhall_options[:unique_for]
+
+            raise Guildhall::ArgumentError, "on_finish is enqueued when the batch has finished, and takes no wait and no unique_for: " \
+                                            "enqueue such a job in its perform"
+          end
+        end
+
+        # More of them: by a job of the batch ({.current}), before it is done. If that job is repeated, it adds them again.
+        # @param jobs [Array<::ActiveJob::Base>]
+        # @return [self]
+        # @raise [FinishedError] when all of its jobs are done: nothing was written
+        # @raise as {.enqueue}
+        def add(jobs)
+          self.class.transaction do
+            QueueAdapter.new.store(jobs, batch_id: id)
+            added = jobs.count(&:successfully_enqueued?)
+            raise FinishedError, "batch #{id} has finished: add jobs in a job that belongs to it" unless self.class.tally(id, added)
+          end
+          self.class.exists?(id:) ? reload : self
+        end
+
+        # @return [ActiveRecord::Relation<TrackedJob>] its jobs that are not done
+        def jobs = TrackedJob.where(batch_id: id)
+      end
+    end
+  end
+end

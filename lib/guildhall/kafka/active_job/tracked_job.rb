@@ -1,0 +1,70 @@
+# frozen_string_literal: true
+
+require "digest"
+require "json"
+require_relative "../active_job"
+require_relative "../outbox"
+
+module Guildhall
+  module Kafka
+    module ActiveJob
+      # A row for each job that is unique (`unique_for` of `guildhall_options`) or belongs to a {Batch}: from the transaction that
+      # enqueues it until the one that says that it is done. Of a job that is a dead letter the row stays, until the job is replayed.
+      class TrackedJob < Outbox::Record
+        self.table_name = "guildhall_tracked_jobs"
+
+        # Those of dead letters, and of jobs that take very long; nothing waits for them any more, unless they belong to a batch.
+        scope :expired, -> { where(batch_id: nil, expires_at: ..Time.now) }
+
+        class << self
+          # Writes the rows of these jobs, in the transaction at hand. Waits for another transaction that enqueues a job with the same key.
+          # @param jobs [Array<::ActiveJob::Base>]
+          # @param batch_id [Integer, nil] nil: they belong to none
+          # @return [Array<::ActiveJob::Base>] those that are not to be enqueued: another one with their key is not done
+          # @api private
+          def track(jobs, batch_id = nil)
+            rows = jobs.to_h { |job| [job, row_of(job, batch_id)] }.compare_by_identity
+            refused = insert_rows(rows)
+            # In this order: who looks for a row that is not there before inserting it locks the gap on MySQL, and two who do so deadlock.
+            return refused unless refused.any? && expire(refused.map { |job| rows[job][:unique_key] })
+
+            insert_rows(rows.slice(*refused))
+          end
+
+          # The job is done: counts in its batch once, however often it is performed.
+          # @api private
+          def finish(job_id)
+            batch_id = where(job_id:).pick(:batch_id)
+            transaction { where(job_id:).delete_all == 1 && batch_id && Batch.tally(batch_id, -1) }
+          end
+
+          private
+
+          def row_of(job, batch_id)
+            lasts = job.class.guildhall_options[:unique_for]
+            begins = job.scheduled_at || Time.now
+            {job_id: job.job_id, job_class: job.class.name, batch_id:, unique_key: (unique_key(job) if lasts),
+             expires_at: (begins + lasts if lasts), created_at: Time.now}
+          end
+
+          # As short as any index wants it.
+          def unique_key(job)
+            by = job.class.guildhall_options[:unique_by]
+            parts = by ? [by.is_a?(Symbol) ? job.public_send(by) : by.call(job)] : job.arguments
+            Digest::SHA256.hexdigest(::JSON.generate([job.class.name, ::ActiveJob::Arguments.serialize(parts)]))
+          end
+
+          # @return [Array<::ActiveJob::Base>] those whose rows could not be inserted
+          def insert_rows(rows)
+            insert_all(rows.values, record_timestamps: false)
+            there = where(job_id: rows.each_value.map { |row| row[:job_id] }).pluck(:job_id, :batch_id)
+            rows.reject { |_, row| there.include?(row.values_at(:job_id, :batch_id)) }.keys
+          end
+
+          # @return [Boolean] whether any of these keys is free now
+          def expire(keys) = where(unique_key: keys, expires_at: ..Time.now).update_all(unique_key: nil).positive?
+        end
+      end
+    end
+  end
+end
