@@ -337,6 +337,66 @@ class ActiveJobTest < GuildhallTest
     RUBY
   end
 
+  # The route's codecs are between the job and the topic: what the brokers keep is encrypted, and so are dead letters and retries.
+  def test_a_queue_may_be_encrypted
+    offline(<<~'RUBY')
+      require "guildhall/encryption"
+      require "guildhall/json"
+      encryption = Guildhall::Encryption.new({"2026" => OpenSSL::Random.random_bytes(32)})
+      other = Guildhall::Encryption.new({"2026" => OpenSSL::Random.random_bytes(32)})
+      [encryption.decrypt, encryption.decrypt >> Guildhall::JSON, encryption.decrypt >> Guildhall::JSON.lazy].each do |decrypt|
+        Guildhall::Kafka.reset
+        Guildhall::Kafka.config.kafka = {"bootstrap.servers": "127.0.0.1:1"}
+        routes do
+          active_job_topic("jobs", parallel: false) do
+            serializer Guildhall.encode(Guildhall::JSON) >> encryption.encrypt
+            deserializer decrypt
+          end
+        end
+        class Secret < Job
+          retry_on KeyError, wait: 30
+          def perform(text) = (RESULTS << [text.frozen?, text << "!", executions]; raise(Object.const_get(text[..-2])) if executions == 1 && text.end_with?("Error!"))
+        end
+        one = topic.deliver(Secret.new("4111"), Secret.new("KeyError"), Secret.new("RangeError"))
+        equal([[false, "4111!", 1], [false, "KeyError!", 1], [false, "RangeError!", 1], [false, "RangeError!", 2]], Array.new(RESULTS.size) { RESULTS.pop })
+        retried = one.produced.map { |message| message[:payload] }
+        check(retried.size == 1 && !retried.first.include?("KeyError") && JSON.parse(encryption.decrypt.call(retried.first))["executions"] == 1, retried.inspect)
+        one.travel(40)
+        equal([[false, "KeyError!!", 2]], Array.new(RESULTS.size) { RESULTS.pop })
+        one.deliver(other.encrypt.call(payload(Secret.new("4111"))), payload(Secret.new("plain")))
+        equal([["Guildhall::Encryption::Error"] * 2, true], [one.dead_letters.map { |letter| letter[:headers]["source_error_class"] }, RESULTS.empty?])
+      end
+    RUBY
+  end
+
+  # At most so many of a partition; with one partition, of the queue, on all machines together.
+  def test_a_queue_may_have_a_limit
+    offline(<<~'RUBY')
+      routes { active_job_topic("jobs") { throttle limit: 3, per: 60 } }
+      one = topic.deliver(*Array.new(8) { |n| Job.new(n) })
+      performed = [RESULTS.size]
+      2.times { performed << one.travel(61).then { RESULTS.size } }
+      equal([[3, 6, 8], 8], [performed, one.done])
+      equal((0..7).map { |n| [n] }, Array.new(8) { RESULTS.pop }.sort)
+    RUBY
+  end
+
+  # Each waits for a time of its own, so that jobs that failed together do not come again together.
+  def test_retries_wait_with_jitter
+    offline(<<~'RUBY')
+      routes { active_job_topic("jobs", parallel: false) }
+      class Jittery < Job
+        retry_on KeyError, wait: :polynomially_longer, jitter: 0.5, attempts: 5
+        def perform(n) = raise(KeyError)
+      end
+      srand(1)
+      one = topic.deliver(*Array.new(20) { |n| Jittery.new(n) })
+      times = one.produced.map { |message| message[:at] - Time.now }
+      equal([20, 20, 0], [times.size, times.uniq.size, one.errors.size])
+      check(times.max - times.min > 0.1, times.inspect)
+    RUBY
+  end
+
   def test_arguments_are_the_jobs_own
     offline(<<~'RUBY')
       routes { active_job_topic "jobs" }

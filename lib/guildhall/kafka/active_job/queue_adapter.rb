@@ -48,6 +48,8 @@ module Guildhall
           later, now = sent.partition { |job| waits?(job) }
           handles = now.map { |job| noting(job) { produce(job, messages[job]) } }
           now.zip(handles) { |job, handle| noting(job) { delivered(job, handle) } if handle && sync?(job) }
+          # A broker refuses all messages of a request for one of them.
+          now.select { |job| too_large?(job) }.each { |job| noting(job) { delivered(job, produce(job, messages[job])) } }
           later.each { |job| noting(job) { delay(job, job.scheduled_at.to_f, messages[job]) } }
           jobs.count(&:successfully_enqueued?)
         end
@@ -174,9 +176,15 @@ module Guildhall
           !consumer.nil? && consumer.job_id == job.job_id
         end
 
+        def too_large?(job)
+          cause = job.enqueue_error&.cause
+          cause.is_a?(ProduceError) && cause.code == :msg_size_too_large
+        end
+
         # One that fails does not keep the others from being produced.
         def noting(job)
           result = yield
+          job.enqueue_error = nil
           job.successfully_enqueued = true
           result
         rescue ::ActiveJob::EnqueueError => error
