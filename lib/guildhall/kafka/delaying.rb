@@ -41,8 +41,14 @@ module Guildhall
           {DUE => (due * 1000).round.to_s, TOPIC => topic, PARTITION => partition&.to_s, VERSION_NAME => VERSION.to_s}.compact
         end
 
+        # @return [Hash{String=>String}] what the headers of messages to that topic have
+        def self.to(topic) = {TOPIC => topic}
+
         # @return [Float, nil] seconds since 1970; nil: the message does not say it
-        def self.due(message) = Digits.integer(message.raw_headers[DUE])&.fdiv(1000)
+        def self.due(message) = due_in(message.raw_headers)
+
+        # @return [Float, nil] as {.due}
+        def self.due_in(headers) = Digits.integer(headers[DUE])&.fdiv(1000)
 
         # @raise [NewerFormatError]
         def self.target(message)

@@ -129,7 +129,7 @@ class ActiveJobTest < GuildhallTest
       results(300).group_by(&:first).each_value { |list| equal(list.map(&:last).sort, list.map(&:last)) }
       check(ByName.guildhall_options[:produce] == :sync && Job.guildhall_options[:key].nil?)
       error = raised(Guildhall::ArgumentError) { Keyed.guildhall_options(kay: 1, produce: :later) }
-      check(error.message.include?("did you mean key?") && error.message.include?(":sync or :async"), error.message)
+      check(error.message.include?("did you mean key?") && error.message.include?(":sync, :async or :outbox"), error.message)
     RUBY
   end
 

@@ -206,7 +206,7 @@ class Tour
   # One that is taken back with the same options leaves nothing; with others, its route, and says so. In one process, as each start takes seconds.
   def generators
     names = Dir[File.join(Environment::ROOT, "lib/generators/guildhall/*/")].map { |folder| "guildhall:#{File.basename(folder)}" }.sort
-    check(names == %w[guildhall:consumer guildhall:install guildhall:outbox], "generators that are not run here: #{names}")
+    check(names == %w[guildhall:consumer guildhall:install guildhall:jobs guildhall:outbox], "generators that are not run here: #{names}")
     check(File.executable?(File.join(@application.root, "bin/guildhall-probe")), "no probe")
     settings = File.read(File.join(@application.root, "config/guildhall.rb"))
     check(settings.include?("\n  config.producer = {\"message.timeout.ms\": 10_000}\n"), "producing has no limit")
@@ -232,7 +232,7 @@ class Tour
     @application.rails("generate", "model", "Order", "number:integer", "topic:string", "--no-fixture", "--no-test-framework")
     @application.rails("generate", "model", "Shipment", "customer:string", "number:integer", "by:string", "executions:integer", "--no-test-framework")
     @application.rails("generate", "guildhall:consumer", "Orders", "--topic", @orders, "--codec", "json")
-    @application.rails("generate", "guildhall:outbox")
+    %w[outbox jobs].each { |name| @application.rails("generate", "guildhall:#{name}") }
     settings = File.read(File.join(@application.root, "config/guildhall.rb"))
     check(settings.match?(/^Guildhall::Kafka.configure do \|config\|\n  # .*\n  config.outbox = true\n/), "the outbox is not switched on")
     @application.write("app/consumers/orders_consumer.rb", CONSUMER)
@@ -302,7 +302,7 @@ class Tour
     check(File.exist?(File.join(@application.root, "tmp/notified")), "no notification")
   end
 
-  # As a model does it: what is rolled back is not sent.
+  # As a model does it: what is rolled back is not sent. A job with a key is there once, until it is done.
   def outbox
     runner(<<~'RUBY')
       class Order
@@ -311,8 +311,14 @@ class Tour
       end
       Order.create!(number: 500, topic: "here")
       Order.transaction { Order.create!(number: 600, topic: "here"); raise ActiveRecord::Rollback }
+      ShipJob.guildhall_options produce: :outbox, unique_for: 600
+      taken = Order.transaction { [ShipJob.perform_later("stored", 7), ShipJob.perform_later("stored", 7)] }
+      abort("taken: #{taken}") unless taken.map { |one| one != false } == [true, false]
+      Order.transaction { ShipJob.perform_later("stored", 8); raise ActiveRecord::Rollback }
     RUBY
     eventually("sent and consumed") { query("SELECT number FROM orders WHERE number >= 500 ORDER BY number") == [[500], [501]] }
+    eventually("performed") { query("SELECT number FROM shipments WHERE customer = 'stored'") == [[7]] }
+    eventually("its key is free") { query("SELECT count(*) FROM guildhall_tracked_jobs") == [[0]] }
     out = @application.run(RbConfig.ruby, "-W0", "bin/guildhall", "outbox", "status", env: @environment)
     check(out == "0 messages wait to be sent\n0 messages were refused\n", out)
     eventually("its metrics") { get("/metrics").last.match?(/^guildhall_outbox_sent_total{topic="#{@orders}"} 1\.0$/) }

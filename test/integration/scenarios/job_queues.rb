@@ -9,6 +9,8 @@ require "active_support/all"
 require "guildhall/encryption"
 require "guildhall/kafka/active_job"
 require "guildhall/kafka/commanding/commander"
+require "guildhall/web"
+require "rack/mock_request"
 require_relative "../support/scenario"
 
 Scenario.run do
@@ -20,13 +22,18 @@ Scenario.run do
     admin.incremental_alter_configs([{resource_type: 2, resource_name: small, configs: [{name: "max.message.bytes", value: "2000", op_type: 0}]}])
          .wait(max_wait_timeout_ms: 60_000)
   end
+  later = "later-#{group}"
   seen = Thread::Queue.new
   pop = -> { seen.pop(timeout: 60) || flunk("a job is missing") }
   ActiveJob::Base.queue_adapter = :guildhall
   ActiveJob::Base.logger = Logger.new(nil)
   job_class = Class.new(ActiveJob::Base) do
     def self.name = "NotingJob"
-    define_method(:perform) { |number, text = ""| seen << [queue_name, number, text] }
+    retry_on KeyError, wait: 600, jitter: 0.5
+    define_method(:perform) do |number, text = ""|
+      seen << [queue_name, number, text]
+      raise KeyError if number.negative?
+    end
   end
   Object.const_set(:NotingJob, job_class)
 
@@ -34,7 +41,7 @@ Scenario.run do
   configure(commit_interval: 0.2, concurrency: 4, producer: {"compression.codec": "none"},
     commands: {public_key:, topic: "commands-#{group}", allow: commanding::ACTIONS}, logger: Logger.new(log = StringIO.new))
   routes do
-    delay_topics false
+    delay_topics 600, prefix: later
     active_job_topic(secret) do
       dead_letter_queue false
       serializer Guildhall.encode(Guildhall::JSON) >> encryption.encrypt
@@ -77,5 +84,19 @@ Scenario.run do
   check(jobs[3].enqueue_error.message.include?("max.message.bytes"), jobs[3].enqueue_error.message)
   equal([100, 101], Array.new(2) { pop.call[1] }.sort, "performed")
   equal(0, seen.size, "nothing twice")
+
+  # Retries, each at a time of its own, are on the dashboard's page of their queue until they are due.
+  enqueue.call(plain, [-1, -2])
+  NotingJob.set(queue: secret, wait: 600).perform_later(0)
+  equal([-2, -1], Array.new(2) { pop.call[1] }.sort, "performed")
+  web = Guildhall::Web.new(authorize: ->(*) { true })
+  page = ->(queue) { JSON.parse(Rack::MockRequest.new(web).get("/jobs/#{queue}?format=json").body) }
+  waiting = nil
+  eventually("they wait") { (waiting = page.call(plain)["later"]).size == 2 }
+  equal([["NotingJob", 1, "KeyError: 1"]] * 2, waiting.map { |one| one.values_at("class", "executions", "failures") }, "what the page says")
+  equal(2, waiting.map { |one| one["due"] }.uniq.size, "jitter")
+  equal(["not a job, or encrypted"], page.call(secret)["later"].map { |one| one["class"] }, "an encrypted one")
+  check(Rack::MockRequest.new(web).get("/jobs/#{plain}").body.include?("KeyError: 1"), "the page")
+  web.close
   notes << "206 jobs"
 end

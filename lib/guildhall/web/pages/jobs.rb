@@ -64,7 +64,7 @@ module Guildhall
         end
       end
 
-      # One queue: what its partitions do, what fails, and the jobs that come next.
+      # One queue: what its partitions do, what fails, the jobs that come next, and those that wait for their time, such as retries.
       class JobQueue < Page
         include GroupRows
         include Queues
@@ -73,8 +73,9 @@ module Guildhall
         NEXT = 50
         PARTITIONS = 50 # from which jobs are read
         SECONDS = 3
-        NO_JOB = "not a job"
-        private_constant :NEXT, :PARTITIONS, :SECONDS, :NO_JOB
+        LATER_SECONDS = 1 # of each delay topic
+        NO_JOB = "not a job, or encrypted"
+        private_constant :NEXT, :PARTITIONS, :SECONDS, :LATER_SECONDS, :NO_JOB
 
         def private? = true
 
@@ -96,7 +97,7 @@ module Guildhall
           shown = payloads?(name)
           {missing:, shown:, queue: queue_row(group, name, lag), partitions: rows,
            causes: reports.causes.select { |cause| cause.places.any? { |place| place.last == name } }.map { |cause| cause_row(cause) },
-           jobs: shown ? next_jobs(name, positions(rows, lag, name)) : []}
+           jobs: shown ? next_jobs(name, positions(rows, lag, name)) : [], later: shown ? later_jobs(name, lag) : []}
         end
 
         # @return [Hash{Integer=>Integer}] the first offset that is not done
@@ -109,23 +110,48 @@ module Guildhall
         def next_jobs(name, from)
           return [] if from.empty?
 
+          search(name, from, SECONDS).sort_by { |job| job[:time].to_s }
+        end
+
+        # In delay topics, with those of other queues.
+        def later_jobs(name, lag)
+          topics = cluster.routes.select { |route| route.respond_to?(:delay_topics) && route.delay_topics }.map(&:name)
+          found = topics.flat_map do |topic|
+            rows = lag.select { |row| row.topic == topic && row.messages.positive? }
+            from = rows.to_h { |row| [row.partition, row.committed || 0] } # nil: none was passed on yet
+            from.empty? ? [] : search(topic, from, LATER_SECONDS, headers: Kafka::Delaying::DelayHeaders.to(name))
+          end
+          found.sort_by { |job| job[:due].to_s }.first(NEXT)
+        end
+
+        def search(topic, from, seconds, headers: {})
           found = []
-          cluster.search(name, from:, limit: NEXT, seconds: SECONDS, deserializer: false).run { |one| found << job(one.record) }
-          found.sort_by { |job| job[:time].to_s }
+          cluster.search(topic, from:, headers:, limit: NEXT, seconds:, deserializer: false).run { |one| found << job(one.record) }
+          found
         end
 
         def place(record)
-          {partition: record.partition, offset: record.offset, topic: record.topic, time: time(record.timestamp)}
+          due = Kafka::Delaying::DelayHeaders.due_in(record.headers)
+          {partition: record.partition, offset: record.offset, topic: record.topic, time: time(record.timestamp),
+           due: (time(Time.at(due)) if due)}
         end
 
         def job(record)
           data = ::JSON.parse(record.raw_payload.to_s, max_nesting: 50)
           data = {} unless data.is_a?(Hash)
           {**place(record), class: data["job_class"] ? Printable.words(data["job_class"].to_s, 200) : NO_JOB,
-                            executions: data["executions"].is_a?(Integer) ? data["executions"] : 0,
+                            executions: data["executions"].is_a?(Integer) ? data["executions"] : 0, failures: failures(data),
                             arguments: Printable.words(::JSON.generate(data["arguments"] || []), 500)}
         rescue ::JSON::ParserError, ::JSON::NestingError, ::JSON::GeneratorError
           {**place(record), class: NO_JOB, executions: 0}
+        end
+
+        # @return [String, nil] what the job was retried for: the errors that its `retry_on` names, and how often each came
+        def failures(data)
+          counts = data["exception_executions"]
+          return unless counts.is_a?(Hash) && counts.any?
+
+          Printable.words(counts.map { |errors, count| "#{errors.to_s.delete("[]")}: #{count}" }.join("; "), 200)
         end
       end
     end
