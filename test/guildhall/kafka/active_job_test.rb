@@ -150,6 +150,26 @@ class ActiveJobTest < GuildhallTest
     RUBY
   end
 
+  # A broker refuses all messages of a request for one that is too large: the others are sent again, each by itself.
+  def test_a_job_that_is_too_large_does_not_keep_the_others_out
+    offline(<<~'RUBY')
+      attempts = []
+      producer = Object.new
+      producer.define_singleton_method(:produce_async) do |message|
+        attempts << (name = JSON.parse(message[:payload])["arguments"].first)
+        handle = Object.new
+        handle.define_singleton_method(:wait) { |**| attempts.count(name) == 1 || name == "large" ? raise(Guildhall::Kafka::ProduceError.of(10, "jobs")) : HANDLE }
+        handle
+      end
+      Guildhall::Kafka.define_singleton_method(:producer) { producer }
+      jobs = %w[a large b].map { |name| Job.new(name) }
+      ActiveJob.perform_all_later(jobs)
+      equal([true, false, true], jobs.map(&:successfully_enqueued?))
+      equal([nil, ActiveJob::EnqueueError, nil], jobs.map { |job| job.enqueue_error&.class })
+      equal(%w[a large b a large b], attempts)
+    RUBY
+  end
+
   # Of jobs that are enqueued at once, all are, or none.
   def test_a_job_that_cannot_be_serialized_keeps_the_others_from_being_enqueued
     offline(<<~'RUBY')

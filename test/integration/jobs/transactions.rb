@@ -7,7 +7,7 @@ require_relative "../../support/job_outbox_program"
 equal(ARGV.fetch(0), ActiveJob.version.to_s)
 MAJOR = ActiveJob.version.segments.first
 OLD = MAJOR < 8
-PRODUCED = []
+PRODUCED = Thread::Queue.new
 PRODUCER = Guildhall::Kafka::Testing::Offline::Producer.new([])
 PRODUCER.singleton_class.prepend(Module.new do
   def produce_async(message)
@@ -30,15 +30,15 @@ end
 
 def sent
   yield
-  PRODUCED.slice!(0..)
+  Array.new(PRODUCED.size) { PRODUCED.pop }
 end
 
 # In a transaction, and how much was sent before and after it ended.
-def around(*)
+def around(&block)
   before = nil
   after = sent do
     transaction do
-      before = sent { yield }
+      before = sent(&block)
       roll_back if @rolls_back
     end
   end
@@ -81,12 +81,15 @@ transaction do
   rows = Message.count
 end
 equal([2, 2, [1, 2]], [rows, Message.count, jobs_of(stored).flatten])
-transaction { Stored.perform_later(3) || abort; roll_back }
+transaction do
+  Stored.perform_later(3) || abort
+  roll_back
+end
 equal(2, Message.count)
 # A record that is created in the transaction is there for the job.
 Batch.enqueue([Plain.new(4)], on_finish: Plain.new(5))
 equal([4, 3], [jobs_of(stored).last.first, TrackedJob.count])
-equal([], PRODUCED)
+equal(0, PRODUCED.size)
 
 # What Active Job asks of an adapter.
 jobs = [Plain.new("a"), Plain.new("b")]
@@ -95,6 +98,7 @@ equal([true, true, nil], [*jobs.map(&:successfully_enqueued?), jobs.first.enqueu
 if ActiveJob.version >= Gem::Version.new("8.1")
   class Steps < Plain
     include ActiveJob::Continuable
+
     def perform = step(:one) { DONE << :one }
   end
   Guildhall::Kafka.routes { active_job_topic("jobs", parallel: false) }

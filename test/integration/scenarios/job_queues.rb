@@ -19,8 +19,8 @@ Scenario.run do
   secret, plain = %w[secret plain].map { |name| topic(name:, partitions: 2) }
   small = topic(name: "small")
   client(:admin) do |admin|
-    admin.incremental_alter_configs([{resource_type: 2, resource_name: small, configs: [{name: "max.message.bytes", value: "2000", op_type: 0}]}])
-         .wait(max_wait_timeout_ms: 60_000)
+    limit = {resource_type: 2, resource_name: small, configs: [{name: "max.message.bytes", value: "2000", op_type: 0}]}
+    admin.incremental_alter_configs([limit]).wait(max_wait_timeout_ms: 60_000)
   end
   later = "later-#{group}"
   seen = Thread::Queue.new
