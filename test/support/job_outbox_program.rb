@@ -17,6 +17,7 @@ ActiveJob::Base.queue_adapter = :guildhall
 Batch = Guildhall::Kafka::ActiveJob::Batch
 TrackedJob = Guildhall::Kafka::ActiveJob::TrackedJob
 DONE = Thread::Queue.new
+Guildhall::Kafka.instrumentation.subscribe("batch.finished") { |event| EVENTS << [event.name, event.payload] }
 def done = Array.new(DONE.size) { DONE.pop }
 
 # Notes what it is performed with.

@@ -14,6 +14,8 @@ module Guildhall
         "app.running" => "version, groups, topics",
         "app.stopping" => "timeout: seconds that the work in progress has",
         "app.stopped" => "unfinished: partitions whose work was not finished in time",
+        "batch.finished" => "id, size, seconds: all jobs of this batch of Active Job's are done, so long after it was enqueued, and its " \
+                            "last job is enqueued",
         "broker.reachable" => "broker, seconds: the broker answers again, after so long",
         "broker.unreachable" => "broker, reason, advice: what to check, or nil, seconds: for how long, reminder: false the first time: " \
                                 "the broker cannot be reached, or does not answer",

@@ -18,7 +18,8 @@ module Guildhall
         self.table_name = "guildhall_job_batches"
 
         CODEC = MessagePack.new(symbolize_names: true)
-        private_constant :CODEC
+        AT_ONCE = 1_000 # jobs of one statement
+        private_constant :CODEC, :AT_ONCE
 
         # Jobs are added to a batch that has finished.
         class FinishedError < ::RuntimeError
@@ -36,10 +37,11 @@ module Guildhall
           # @raise [Guildhall::ArgumentError] for what is no such job, and for an `on_finish` with a time or with `unique_for`
           # @raise [::ActiveRecord::ActiveRecordError] when the database refuses: nothing was written
           def enqueue(jobs, on_finish:)
+            jobs = jobs.to_a
             check(jobs, on_finish)
             message = Kafka.producer.made([on_finish.queue_adapter.message_of(on_finish)]).first
             transaction do
-              create!(size: 0, pending: 0, on_finish: MessagePack.encode(message)).tap { |batch| batch.add(jobs) }
+              create!(size: 0, pending: 0, on_finish: MessagePack.encode(message)).add(jobs)
             end
           end
 
@@ -63,11 +65,13 @@ module Guildhall
 
           private
 
-          # Whoever sees 0 has the row to itself: others have waited for this transaction to end since the update.
+          # Whoever sees 0 has the row to itself: others wait for this transaction to end since the update.
           def finish(id)
-            message = where(id:, pending: ..0).pick(:on_finish) or return
-            Outbox::Message.write([CODEC.decode(message)])
+            batch = find_by(id:, pending: ..0) or return
+            Outbox::Message.write([CODEC.decode(batch.on_finish)])
             where(id:).delete_all
+            seconds = [Time.now - batch.created_at, 0.0].max
+            current_transaction.after_commit { Kafka.application.publish("batch.finished", id:, size: batch.size, seconds:) }
           end
 
           def check(jobs, last)
@@ -88,8 +92,9 @@ module Guildhall
         # @raise [FinishedError] when all of its jobs are done: nothing was written
         # @raise as {.enqueue}
         def add(jobs)
+          jobs = jobs.to_a
           self.class.transaction do
-            QueueAdapter.new.store(jobs, batch_id: id)
+            jobs.each_slice(AT_ONCE) { |some| QueueAdapter.new.store(some, batch_id: id) }
             added = jobs.count(&:successfully_enqueued?)
             raise FinishedError, "batch #{id} has finished: add jobs in a job that belongs to it" unless self.class.tally(id, added)
           end

@@ -178,6 +178,8 @@ module Guildhall
           "retry later: #{topic}/#{partition} offset #{offset} went to #{to} because of #{error_class}"
         end
 
+        def batch_finished(id:, size:, seconds:, **) = "batch #{id}: all #{size} jobs are done, after #{duration(seconds)}"
+
         def schedule_ran(group:, task:, due:, seconds:, error_class:, **)
           "group #{group}: task #{task}, due #{due}, #{error_class ? "failed (#{error_class})" : "ran"} in #{duration(seconds)}"
         end

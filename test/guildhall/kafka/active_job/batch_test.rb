@@ -34,6 +34,7 @@ class ActiveJobBatchTest < GuildhallTest
       equal([[[1], [1], [2]], 1, 0, ["Job"]], [done, batch.reload.pending, Message.count, batch.jobs.pluck(:job_class)])
       deliver.(messages[2])
       equal([nil, 0], [Batch.find_by(id: batch.id), TrackedJob.count])
+      equal([[batch.id, 3, true]], events("batch.finished").map { |one| [*one.values_at(:id, :size), one[:seconds] >= 0] })
       report = stored
       equal([["reports", nil, "Report", ["all"]]], report.map { |one| [one[:topic], one[:key], *JSON.parse(one[:payload]).values_at("job_class", "arguments")] })
       deliver.(messages[2])
@@ -47,6 +48,8 @@ class ActiveJobBatchTest < GuildhallTest
       equal([0, 0, 0], [Batch.count, TrackedJob.count, Message.count])
       raised(ActiveJob::SerializationError) { Batch.enqueue([Job.new(1), Job.new(Object.new)], on_finish: Report.new("x")) }
       equal([0, 0, 0], [Batch.count, TrackedJob.count, Message.count])
+      transaction { Batch.enqueue([], on_finish: Report.new("rolled back")); roll_back }
+      equal([], events("batch.finished"))
       Batch.enqueue([], on_finish: Report.new("nothing"))
       equal([0, ["reports"]], [Batch.count, stored.map { |one| one[:topic] }])
     RUBY
@@ -71,6 +74,15 @@ class ActiveJobBatchTest < GuildhallTest
       Message.delete_all
       Splitting.perform_later(5)
       equal([[[nil, 5]], []], perform_all)
+    RUBY
+  end
+
+  def test_many_jobs
+    assert_jobs(<<~'RUBY')
+      inserts = 0
+      ActiveSupport::Notifications.subscribe("sql.active_record") { |*, event| inserts += 1 if event[:sql].include?("INSERT INTO \"guildhall_outbox_messages\"") }
+      batch = Batch.enqueue(Array.new(2_500) { |number| Job.new(number) }.each, on_finish: Report.new("x"))
+      equal([2500, 2500, 2500, 3], [batch.size, batch.pending, batch.jobs.count, inserts])
     RUBY
   end
 

@@ -217,7 +217,7 @@ class MetricsTest < GuildhallTest
   end
 
   # Events that are no figure, or are part of another one's.
-  WITHOUT = %w[app.advised app.running app.quiet app.resumed app.stopping broker.reachable schema_registry.reachable oauth_token.available signals.ignored
+  WITHOUT = %w[app.advised app.running app.quiet app.resumed app.stopping batch.finished broker.reachable schema_registry.reachable oauth_token.available signals.ignored
                command.finished command.received consumer.revoked consumer.shutdown consumer.threads_left dashboard.acted
                dead_letter_queue.blocked filter.waiting forwarding.blocked garbage_collection.switched key.limit_reached key.parked
                key.resumed members.changed offsets.none offsets.reset outbox.parked
