@@ -13,7 +13,8 @@ module Guildhall
       #
       #     Guildhall::Kafka::ActiveJob::Batch.enqueue(users.map { MailJob.new(it) }, on_finish: ReportJob.new)
       #
-      # `size`: of how many jobs; `pending`: how many of them are not done.
+      # `size`: of how many jobs; `pending`: how many of them are not done. A test whose adapter is Active Job's own has to set this one
+      # (`queue_adapter_for_test`): the rows are written without a broker.
       class Batch < Outbox::Record
         self.table_name = "guildhall_job_batches"
 

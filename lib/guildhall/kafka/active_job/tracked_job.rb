@@ -54,9 +54,11 @@ module Guildhall
             Digest::SHA256.hexdigest(::JSON.generate([job.class.name, ::ActiveJob::Arguments.serialize(parts)]))
           end
 
+          # In the order of their keys: two transactions with the same ones in another order would deadlock.
           # @return [Array<::ActiveJob::Base>] those whose rows could not be inserted
           def insert_rows(rows)
-            insert_all(rows.values, record_timestamps: false)
+            sorted = rows.values.sort_by.with_index { |row, index| [row[:unique_key].to_s, index] }
+            insert_all(sorted, record_timestamps: false)
             there = where(job_id: rows.each_value.map { |row| row[:job_id] }).pluck(:job_id, :batch_id)
             rows.reject { |_, row| there.include?(row.values_at(:job_id, :batch_id)) }.keys
           end
