@@ -22,6 +22,7 @@ STEPS = %w[performed deleted counted finished].shuffle.freeze
 WRITERS = 3
 KEYS = 5
 PARTS = 8
+MOST = 200 # jobs that wait: on a busy machine writers are faster than who performs
 PERFORMER = File.expand_path("performer.rb", __dir__)
 LOG = File.join(FOLDER, "performers.log")
 
@@ -71,6 +72,7 @@ class Writer
     (unique ? @taken << unique : @refused += 1) if committed
     @batches << name if committed && (@count % 4).zero?
     sleep(0.1)
+    sleep(0.1) until @ended || TrackedJob.count < MOST
   rescue ActiveRecord::Deadlocked, ActiveRecord::SerializationFailure
     @deadlocks += 1
   end
@@ -117,6 +119,10 @@ begin
   puts "ok #{wanted.size} batches, #{found.count { |kind,| kind == "part" }} of #{wanted.size * (PARTS + 2)} parts performed, #{taken.size} unique jobs taken, " \
        "#{writers.sum(&:refused)} refused, #{performed.size - taken.size} performed again, #{writers.sum(&:deadlocks)} deadlocks, #{STEPS.size} processes killed"
 ensure
+  if $!
+    warn("#{Message.count} messages of the outbox, #{TrackedJob.count} jobs and #{Batch.count} batches are left, #{lines.size} lines are written:", log,
+      *lines.last(5).map { |words| words.join(" ") })
+  end
   running&.each do |pid|
     Process.kill(:KILL, pid)
     Process.wait(pid)

@@ -17,7 +17,8 @@ module Guildhall
         scope :expired, -> { where(batch_id: nil, expires_at: ..Time.now) }
 
         class << self
-          # Writes the rows of these jobs, in the transaction at hand. Waits for another transaction that enqueues a job with the same key.
+          # Writes the rows of these jobs, in the transaction at hand. Waits for another transaction that enqueues a job with the same key;
+          # MySQL, which locks more than that row, may raise Deadlocked in one of them.
           # @param jobs [Array<::ActiveJob::Base>]
           # @param batch_id [Integer, nil] nil: they belong to none
           # @return [Array<::ActiveJob::Base>] those that are not to be enqueued: another one with their key is not done
