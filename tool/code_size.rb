@@ -4,7 +4,7 @@ require "prism"
 require_relative "environment"
 
 # Lines and files of the parts of the code, and its largest classes: by instance variables, and by public methods. For people who take care
-# that no class becomes two: docs/reading_the_code.md says why each of the largest ones is as large as it is.
+# that no class becomes two: docs/architecture.md says why the largest ones are as large as they are.
 class CodeSize
   PARTS = {"lib/guildhall/kafka, with what it integrates" => "lib/guildhall/kafka{.rb,/**/*.rb}",
            "lib, without it" => "lib/**/*.rb", "ext" => "ext/**/*.{c,h}", "test" => "test/**/*.rb"}.freeze

@@ -14,7 +14,7 @@ class PublicAPI
   ROOT = File.expand_path("..", __dir__)
   PAGE = File.join(ROOT, "docs/api.md")
   # Guides for those who change the code, which name what is private.
-  ABOUT_THE_CODE = %w[architecture reading_the_code native_code collectors].map { |name| "docs/#{name}.md" }.freeze
+  ABOUT_THE_CODE = %w[architecture native_code collectors].map { |name| "docs/#{name}.md" }.freeze
 
   def initialize
     PARTS.each { |part| require "guildhall/#{part}" }

@@ -162,7 +162,11 @@ module Guildhall
       @queue.payloads
     end
 
-    # @return [Hash{Symbol=>Object}] see docs/pool.md
+    # Payloads are counted once their slice has ended, which may be just after `map` has returned.
+    # @return [Hash{Symbol=>Object}] `workers`, `busy`, `abandoned`, `deaths`, `breaker_open`; `queued` (payloads) and `batches`, which wait
+    #   for workers now; `saturated`; `by_source` (of at most 512 sources), `inlined`, `by_workers`, `inlined_share`, `late_results`;
+    #   `wait_seconds` (of a batch until its first slice) and `run_seconds` (of a slice), each with p50, p90 and p99; `by_worker` (by
+    #   number; `:exited`: the sum of workers that have exited); `gc_share` (of the time since the pool was made)
     def stats
       reset_after_fork
       began, collecting = @began

@@ -50,7 +50,7 @@ static VALUE pool_fair_queue_build(VALUE class, VALUE capacity, VALUE processors
     guildhall_waitlist_init(&queue->attention);
     guildhall_waitlist_init(&queue->stopping);
     atomic_store(&queue->handover_ns, first_handover_ns);
-    queue->worker_patience = (guildhall_patience){spins_between_batches, 0, spins_between_batches};
+    queue->worker_patience = (guildhall_patience){.spins = spins_between_batches, .most = spins_between_batches};
     return rb_ractor_make_shareable(rb_obj_freeze(self));
 }
 

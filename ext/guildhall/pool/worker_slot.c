@@ -33,11 +33,13 @@ static VALUE pool_worker_slot_build(VALUE class, VALUE queue)
     return rb_ractor_make_shareable(rb_obj_freeze(self));
 }
 
+/* Whether the queue is closed is asked first: what was put in line before that is still there to be taken. */
 static int pool_worker_slot_try_take(void *context)
 {
     guildhall_worker_slot *worker = context;
+    bool closed = atomic_load(&worker->queue->closed);
     if (atomic_load(&worker->retired) || guildhall_fair_queue_take(worker->queue, worker)) return 1;
-    return worker->room_made || atomic_load(&worker->queue->closed);
+    return worker->room_made || closed;
 }
 
 static void pool_worker_slot_tell_of_room(guildhall_worker_slot *worker)

@@ -215,9 +215,11 @@ static VALUE share_walk(VALUE argument)
  * it asks. */
 enum { FREEZING = 1, LEAVING = 2 };
 
-static bool share_all(VALUE object, int how)
+static __attribute__((noinline)) bool share_unshared(VALUE object, int how)
 {
-    walk w = {.plain = true, .frozen_only = !(how & FREEZING)};
+    walk w; /* its stacks are large: to clear them would take longer than most walks */
+    w.plain = true;
+    w.frozen_only = !(how & FREEZING);
     guildhall_value_stack_init(&w.found);
     guildhall_value_stack_init(&w.others);
     share_begin(&w);
@@ -237,6 +239,9 @@ static bool share_all(VALUE object, int how)
     RB_GC_GUARD(object);
     return shared;
 }
+
+/* What is shareable already, a number above all, comes here most. */
+static inline bool share_all(VALUE object, int how) { return guildhall_shared(object) || share_unshared(object, how); }
 
 bool guildhall_share_plain(VALUE object) { return share_all(object, FREEZING | LEAVING); }
 

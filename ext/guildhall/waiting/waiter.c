@@ -1,5 +1,6 @@
 #include "waiter.h"
 #include <math.h>
+#include <stdbool.h>
 #include "init.h"
 #include "sleepers.h"
 
@@ -24,14 +25,15 @@ int64_t guildhall_deadline(VALUE timeout)
 
 /* ---- Spinning before sleeping. While both ends are running, what is waited for comes within a microsecond, a tenth of what sleeping and
  * waking costs; while they are not, spinning takes the processor from the thread that would bring it. So each list learns how long
- * it pays: as long as it took lately, less with each time that it was in vain, and now and then for longer, to find out. All of it
- * is a hint: races change nothing but a moment's length. */
+ * it pays: as long as it took lately, less with each time that it was in vain, and now and then for longer, to find out, the more seldom
+ * the more often that was in vain. All of it is a hint: races change nothing but a moment's length. */
 
 enum {
-    LEAST_SPINS = 10,
+    LEAST_SPINS = 4,
     MOST_SPINS = 1000,           /* some tens of microseconds, as being put to sleep and woken costs on a machine at rest */
     EXPLORING = 2,               /* times the most: long enough to meet one that has to be woken first */
-    EXPLORE_EVERY = 16,
+    EXPLORE_EVERY = 16,          /* waits */
+    MOST_DOUBLINGS = 6,          /* of that: where nothing ever comes within the time, a wait spins 2 turns more on average */
     TURNS_BETWEEN_CHECKS = 512   /* some ten microseconds */
 };
 
@@ -46,27 +48,40 @@ static inline void waiter_relax(void)
 
 static int waiter_most_spins(const guildhall_patience *patience) { return patience->most ? patience->most : MOST_SPINS; }
 
-static int waiter_spin_limit(guildhall_patience *patience, int spins)
+/* Whether this wait is one to find out whether longer spinning pays. */
+static bool waiter_explores(guildhall_patience *patience)
 {
     unsigned waits = atomic_load_explicit(&patience->waits, memory_order_relaxed) + 1;
-    atomic_store_explicit(&patience->waits, waits, memory_order_relaxed);
-    if (waits % EXPLORE_EVERY == 0) return EXPLORING * waiter_most_spins(patience);
-    return spins < LEAST_SPINS ? LEAST_SPINS : spins;
+    bool due = waits >= EXPLORE_EVERY << atomic_load_explicit(&patience->vain, memory_order_relaxed);
+    atomic_store_explicit(&patience->waits, due ? 0 : waits, memory_order_relaxed);
+    return due;
+}
+
+static void waiter_explored(guildhall_patience *patience, bool in_vain)
+{
+    unsigned vain = atomic_load_explicit(&patience->vain, memory_order_relaxed);
+    if (!in_vain) vain = 0;
+    else if (vain < MOST_DOUBLINGS) vain++;
+    atomic_store_explicit(&patience->vain, vain, memory_order_relaxed);
 }
 
 /* Attempts for as long as it seems to pay. Raises what interrupts the thread. */
 static int waiter_spin(guildhall_patience *patience, guildhall_attempt attempt, void *context)
 {
-    int spins = atomic_load_explicit(&patience->spins, memory_order_relaxed), limit = waiter_spin_limit(patience, spins);
+    int spins = atomic_load_explicit(&patience->spins, memory_order_relaxed), most = waiter_most_spins(patience);
+    bool exploring = waiter_explores(patience);
+    int limit = exploring ? EXPLORING * most : spins < LEAST_SPINS ? LEAST_SPINS : spins;
     for (int turn = 0; turn < limit; turn++) {
         if (turn % TURNS_BETWEEN_CHECKS == TURNS_BETWEEN_CHECKS - 1) rb_thread_check_ints(); /* others may want to collect garbage */
         if (attempt(context)) {
-            int most = waiter_most_spins(patience), worth = 4 * turn < most ? 4 * turn : most;
+            int worth = 4 * turn < most ? 4 * turn : most;
             if (worth > spins) atomic_store_explicit(&patience->spins, worth, memory_order_relaxed);
+            if (turn >= LEAST_SPINS) waiter_explored(patience, false);
             return 1;
         }
         waiter_relax();
     }
+    if (exploring) waiter_explored(patience, true);
     if (spins > 0) atomic_store_explicit(&patience->spins, spins - spins / 8 - 1, memory_order_relaxed);
     return 0;
 }

@@ -29,6 +29,7 @@ void guildhall_waitlist_init(guildhall_waitlist *list)
     atomic_init(&list->count, 0);
     atomic_init(&list->patience.spins, 0);
     atomic_init(&list->patience.waits, 0);
+    atomic_init(&list->patience.vain, 0);
     list->patience.most = 0;
     atomic_init(&list->generation, guildhall_fork_generation());
     pthread_mutex_init(&list->mutex, NULL);

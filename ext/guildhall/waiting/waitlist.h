@@ -46,7 +46,8 @@ typedef struct guildhall_waiter {
 /* How long it has paid to spin before sleeping; a hint, see waiter.c. */
 typedef struct {
     _Atomic int spins;
-    _Atomic unsigned waits;
+    _Atomic unsigned waits;       /* since the last one that spun for longer, to find out */
+    _Atomic unsigned vain;        /* how many of those, one after the other, were in vain */
     int most; /* spins; 0: as usual */
 } guildhall_patience;
 

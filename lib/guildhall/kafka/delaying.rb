@@ -89,7 +89,7 @@ module Guildhall
         # @param topic [String] where to
         # @param payload [Object] encoded as the route of that topic says
         # @param partition [Integer, nil] nil: the partitioner decides
-        # @return [Rdkafka::Producer::DeliveryReport] of the topic that it waits in
+        # @return [Producing::Delivery::Report] of the topic that it waits in
         # @raise [Guildhall::ArgumentError] where the routes have no delay topics, and for a time that can only be meant otherwise
         # @raise as `produce_sync`
         def produce_later(at:, topic:, payload:, key: nil, headers: {}, partition: nil)

@@ -41,7 +41,7 @@ module Guildhall
       # The one rule by which what a consumer raises counts as waiting for its messages, not as its failure: also where it has rescued a
       # ForwardingError, and has raised another error for that.
       # @!visibility private
-      # @return [Partition::Outbox::Load, nil] what is waited for
+      # @return [Partition::Forwarding::Load, nil] what is waited for
       def self.load_of(error)
         error = error.cause until error.nil? || (error.is_a?(self) && error.load)
         error&.load

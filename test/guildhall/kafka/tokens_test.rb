@@ -115,7 +115,7 @@ class KafkaTokensTest < GuildhallTest
     tokens(pauses: Guildhall::GrowingPauses.new(0.1, 0.2)) do
       raise IOError, "the source is down" if failing
 
-      {token: "t", expires_at: Time.now + 2.5}
+      {token: "t", expires_at: Time.now + 8}
     end
     holder = hold
     assert holder.given.pop(timeout: 60)

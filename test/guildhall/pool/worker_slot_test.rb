@@ -72,6 +72,36 @@ class PoolWorkerSlotTest < GuildhallTest
 
   def failure = Guildhall::Failure.of(Guildhall::StuckError.new("stuck"), 0)
 
+  # A worker that has just found nothing sees a batch come, and the queue be closed: some of a thousand such moments used to meet.
+  def test_what_was_queued_before_the_queue_was_closed_is_taken
+    left = assert_ruby(<<~'RUBY')
+      require "guildhall/pool"
+      Warning[:experimental] = false
+      module Echo
+        def self.call(payload) = payload
+      end
+      pool = Guildhall::Pool
+      runnable = pool::TaskRegistry.new.runnable(Echo, pool::TaskCode.build("Echo", false, true, nil))
+      slots, taken = Guildhall::Queue.new(1), Guildhall::Queue.new(1)
+      Ractor.new(slots, taken) do |from, to|
+        while (slot = from.pop)
+          to.push(slot.take)
+          slot.announce_exit
+        end
+      end
+      left = 5_000.times.count do
+        queue = pool::FairQueue.build(10, 2)
+        slots.push(pool::WorkerSlot.build(queue))
+        Thread.pass until queue.idle == 1
+        queue.push(pool::Batch.build(queue, runnable, ["a"], nil, false, true, nil, 1, nil, 1))
+        queue.close
+        !taken.pop
+      end
+      print left
+    RUBY
+    assert_equal "0", left
+  end
+
   def test_what_a_worker_died_with_is_found_again_although_a_helping_caller_was_interrupted
     mine = batch(%w[die interrupt b], Deadly)
     @queue.push(mine)

@@ -4,7 +4,7 @@ require "test_helper"
 require "guildhall/protobuf"
 require "support/protobuf_files"
 
-# What decode and encode change: the table of docs/registry.md, row by row.
+# What decode and encode change; docs/registry.md has what surprises of it.
 class ProtobufValuesTest < GuildhallTest
   FIELDS = [["int64", 1, :TYPE_INT64], ["uint64", 2, :TYPE_UINT64], ["float", 3, :TYPE_FLOAT], ["double", 4, :TYPE_DOUBLE], ["string", 5, :TYPE_STRING],
             ["bytes", 6, :TYPE_BYTES], ["kind", 7, :TYPE_ENUM, false, ".Kind"], ["list", 8, :TYPE_INT32, true], ["flag", 9, :TYPE_BOOL], ["optional", 10, :TYPE_INT32],

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require "active_job/queue_adapters/abstract_adapter"
-require_relative "../partition/outbox/load"
+require_relative "../partition/forwarding/load"
 require_relative "../producing/delivery"
 require_relative "../active_job"
 

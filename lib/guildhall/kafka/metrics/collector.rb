@@ -212,7 +212,7 @@ module Guildhall
           place = {group: partition.topic.group, topic: partition.name, partition: partition.number}
           keys, messages = partition.parked_keys&.counts
           set(place, "parked.keys" => keys, "parked.messages" => messages) if keys
-          sends = partition.topic.dead_letter_queue || partition.outbox.used?
+          sends = partition.topic.dead_letter_queue || partition.forwarding.used?
           set(place, "dead_letters.blocked" => partition.blocked ? 1 : 0) if sends
           place
         end

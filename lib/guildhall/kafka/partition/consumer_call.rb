@@ -4,7 +4,7 @@ require "forwardable"
 require "guildhall/error_boundary"
 require "guildhall/shared_regexp"
 require_relative "middleware"
-require_relative "outbox"
+require_relative "forwarding"
 
 module Guildhall
   module Kafka
@@ -88,11 +88,11 @@ module Guildhall
         # @return [Producer] of the transaction that is open, else the application's
         def producer = @transaction&.producer || @partition.runtime.producer
 
-        # (see Outbox#forward)
+        # (see Forwarding#forward)
         def forward(records, **how, &)
-          return Outbox.forward_at_once(records, producer, @partition.runtime) if @transaction
+          return Forwarding.forward_at_once(records, producer, @partition.runtime) if @transaction
 
-          @partition.outbox.forward(records, @sent, **how, &)
+          @partition.forwarding.forward(records, @sent, **how, &)
         end
 
         # (see Consumer#transaction)

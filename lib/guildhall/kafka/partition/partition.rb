@@ -5,7 +5,7 @@ require_relative "../messages/batch"
 require_relative "backlog"
 require_relative "consumers"
 require_relative "progress"
-require_relative "outbox"
+require_relative "forwarding"
 require_relative "lag"
 require_relative "inbox"
 require_relative "reports"
@@ -27,7 +27,7 @@ module Guildhall
       Stall = Data.define(:position, :since, :tried)
 
       # The name is the topic's.
-      attr_reader :topic, :name, :number, :runtime, :reports, :decoding, :inbox, :progress, :outbox
+      attr_reader :topic, :name, :number, :runtime, :reports, :decoding, :inbox, :progress, :forwarding
       # @return [Time, nil] the timestamp of the message that was read last
       attr_reader :newest_time
       # @return [Boolean] whether the broker has said that there is no such topic
@@ -68,7 +68,7 @@ module Guildhall
         @inbox = Inbox.new(@backlog, runtime.timer, runtime.runners, self)
         @lag = Lag.new(self, listener)
         @seek = Seek.new(self, listener)
-        @outbox = Outbox.new(self)
+        @forwarding = Forwarding.new(self)
         @consumers = Consumers.new(self)
         @run = Run.new(self, @consumers)
       end
@@ -110,7 +110,7 @@ module Guildhall
       end
 
       # @return [Dispatches::Blocked, nil] nil: what it sends to other topics arrives
-      def blocked = [@run.blocked, @outbox.blocked].compact.min_by(&:since)
+      def blocked = [@run.blocked, @forwarding.blocked].compact.min_by(&:since)
 
       def ticks? = @topic.consumer.instance_method(:tick).owner != Consumer
 

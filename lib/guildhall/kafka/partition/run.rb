@@ -275,7 +275,7 @@ module Guildhall
           @attempts.at = @begun = nil
           @collapsed = false
           # What its consumer has sent on has not arrived: the next batch waits, or it would arrive first.
-          rest_until_sent(:forwarding, batch) { |sent| @partition.outbox.on_sent(&sent) } if @partition.outbox.left_over?
+          rest_until_sent(:forwarding, batch) { |sent| @partition.forwarding.on_sent(&sent) } if @partition.forwarding.left_over?
           @inbox.finish(batch)
           nil
         end

@@ -217,7 +217,7 @@ class KafkaPipingTest < GuildhallTest
     kafka = kafka(-> { transactional }, transactional_producers: ->(_id) { producer }) { transaction { pipe_to("other").then { mark_as_consumed(messages.last) } } }
     producer.down = 3
     kafka.deliver(0...2).work(20)
-    assert_equal [[], false, nil], [sent(kafka), kafka.partition.outbox.used?, kafka.partition.blocked]
+    assert_equal [[], false, nil], [sent(kafka), kafka.partition.forwarding.used?, kafka.partition.blocked]
     assert_match(/create topic other/, kafka.errors.first.message)
     producer.down = false
     assert kafka.work

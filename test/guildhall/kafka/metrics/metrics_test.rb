@@ -127,7 +127,7 @@ class MetricsTest < GuildhallTest
     Guildhall::Kafka::Metrics::Collector.new(application, [@prometheus]).attach
     measure = -> { application.instrumentation.publish("lag.measured", partitions: [], unknown: []).then { gauges(0, %w[dead_letters.blocked]) } }
     assert_equal [0], measure.call
-    application.partitions.first.outbox[:used?] = true
+    application.partitions.first.forwarding[:used?] = true
     assert_equal [1], measure.call
   end
 
@@ -334,7 +334,7 @@ class MetricsTest < GuildhallTest
     listener = Struct.new(:group, :leaving?, :answers, :assigned).new("g", false, Struct.new(:seconds).new(1.5), true)
     listener.define_singleton_method(:assigned?) { assigned }
     topic = Struct.new(:group, :dead_letter_queue).new("g", true)
-    partition = Struct.new(:topic, :name, :number, :parked_keys, :blocked, :outbox).new(topic, "t", 0, Struct.new(:counts).new([1, 2]), "topic dead cannot be written", Struct.new(:used?).new(false))
+    partition = Struct.new(:topic, :name, :number, :parked_keys, :blocked, :forwarding).new(topic, "t", 0, Struct.new(:counts).new([1, 2]), "topic dead cannot be written", Struct.new(:used?).new(false))
     application = Struct.new(:instrumentation, :partitions, :listeners, :backpressure, :runners, :pool_in_use, :producer_queue, :timer)
     application.new(events, [partition], [listener], flight, runners, pool, 7)
   end

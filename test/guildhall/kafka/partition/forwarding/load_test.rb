@@ -3,7 +3,7 @@
 require "test_helper"
 require "support/kafka_partition"
 
-class KafkaOutboxLoadTest < GuildhallTest
+class KafkaForwardingLoadTest < GuildhallTest
   Message = Data.define(:topic, :partition, :offset, :batch)
   Batch = Struct.new(:generation)
 
@@ -43,9 +43,9 @@ class KafkaOutboxLoadTest < GuildhallTest
   def load(*records)
     batch = Batch.new(0)
     parcels = records.each_with_index.map do |(payload, key), offset|
-      Guildhall::Kafka::Partition::Outbox::Parcel.new(Message.new("t", 4, offset, batch), {topic: "other", payload:, key:}.compact)
+      Guildhall::Kafka::Partition::Forwarding::Parcel.new(Message.new("t", 4, offset, batch), {topic: "other", payload:, key:}.compact)
     end
-    Guildhall::Kafka::Partition::Outbox::Load.new(parcels, KafkaPartition::Runtime.allocate)
+    Guildhall::Kafka::Partition::Forwarding::Load.new(parcels, KafkaPartition::Runtime.allocate)
   end
 
   # @param seconds [Numeric] how long it may last; where it has to end for another reason, more than a test would wait

@@ -8,7 +8,7 @@ require_relative "../dispatches"
 module Guildhall
   module Kafka
     class Partition
-      class Outbox
+      class Forwarding
         # A message on its way to another topic. Used by one thread at a time.
         class Parcel
           attr_reader :message

@@ -2,7 +2,7 @@
 
 require "guildhall/clock"
 require_relative "dispatches"
-require_relative "outbox/load"
+require_relative "forwarding/load"
 
 module Guildhall
   module Kafka
@@ -11,7 +11,7 @@ module Guildhall
       # for the brokers for {Dispatches::LATE_SECONDS} only, and raises {ForwardingError} then. {Dispatches} waits instead, and once the
       # brokers have all, the consumer is called again: what has arrived is not sent again then. Any thread.
       # @api private
-      class Outbox
+      class Forwarding
         # Sends records in a transaction, where nothing can be sent later: waits as long as {#forward}.
         # @raise [ForwardingError, Rdkafka::RdkafkaError]
         def self.forward_at_once(records, producer, runtime)
