@@ -34,6 +34,9 @@ class OrdersController < ActionController::Base
   def index = render(plain: "orders")
 end
 
+# What loads Active Record before the application is made shareable, as any model does.
+class Order < ActiveRecord::Base; end
+
 class OrdersConsumer < Guildhall::Kafka::Consumer
   SEEN = Thread::Queue.new
   def consume = messages.each { |message| SEEN << [message.payload["number"], Rails.application.executor.active?] }
