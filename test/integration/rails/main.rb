@@ -12,6 +12,7 @@ require "guildhall-kafka"
 require "guildhall/kafka/testing"
 
 FOLDER = ARGV.fetch(0)
+ENV["DATABASE_URL"] = "sqlite3::memory:"
 FileUtils.mkdir_p(%w[config app/views/orders].map { |path| File.join(FOLDER, path) })
 File.write(File.join(FOLDER, "config/routes.rb"), 'Rails.application.routes.draw { get("orders", to: "orders#index") }')
 File.write(File.join(FOLDER, "app/views/orders/_line.html.erb"), "<p><%= order[:number] %></p>")
