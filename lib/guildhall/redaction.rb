@@ -28,6 +28,8 @@ module Guildhall
       "URI::InvalidComponentError" => /\Abad component\b/u,
       "UncaughtThrowError" => /\Auncaught throw\b/u,
       "Encoding::ConverterNotFoundError" => /\Acode converter not found\b/u,
+      "ActiveModel::RangeError" => /\bis out of range\b/u,
+      "ActiveRecord::RecordNotFound" => /\ACouldn't find (?:all )?\w+(?:::\w+)*|\A(?!Couldn't find\b).+/mu, # another beginning: the application's words
       "ActiveRecord::StatementInvalid" => /\A[A-Z]\w*(?:::\w+)+(?=:)/u,
       "PG::ServerError" => /\AERROR\b/u,
       "Mysql2::Error" => /\A(?:Duplicate entry|Data too long|Incorrect \w+ value)/u,

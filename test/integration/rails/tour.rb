@@ -342,7 +342,8 @@ class Tour
   def report
     runner('Guildhall::Kafka.producer.produce_sync(topic: ENV["ORDERS"], payload: {number: -1}.to_json, partition: 1)')
     eventually("consumed by the second attempt") { query("SELECT topic FROM orders WHERE number = -1") == [["reloaded"]] }
-    reports = File.readlines(File.join(@application.root, "tmp/errors"), chomp: true)
+    items, reports = File.readlines(File.join(@application.root, "tmp/errors"), chomp: true).partition { |line| line.include?(" items") }
+    check(items.any? && items.all? { |line| line.start_with?("is out of range guildhall.kafka ") }, "reported of items: #{items}")
     check(reports == ["boom guildhall.kafka consumer.consume shop #{@orders} 1 10"], "reported: #{reports}")
     check(File.exist?(File.join(@application.root, "tmp/notified")), "no notification")
   end
