@@ -22,6 +22,7 @@ def reach(name) = name == STEP && (REACHED[name] += 1) == Integer(COUNT) && Proc
 class Order < ActiveRecord::Base
   def self.upsert_all(...) = super.tap { reach("written") }
 end
+
 class ApplicationConsumer < Guildhall::Kafka::Consumer; end
 
 BLOCKS = Guide.new(File.join(Guide::ROOT, "docs/bulk_upserts.md")).run.to_h { |block| [block.code[/\A# (\S+)/, 1], block.code] }

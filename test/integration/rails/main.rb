@@ -34,6 +34,7 @@ end
 class Form
   include ActiveModel::Model
   include ActiveModel::Attributes
+
   attribute :number, :integer
 end
 

@@ -63,7 +63,8 @@ module Guildhall
 
       def create_test
         kind = File.directory?(File.join(destination_root, "spec")) ? "spec" : "test"
-        template "#{"upserting_" if upsert?}consumer_#{kind}.rb.tt", File.join(kind, "consumers", class_path, "#{file_name}_consumer_#{kind}.rb")
+        template "#{"upserting_" if upsert?}consumer_#{kind}.rb.tt",
+          File.join(kind, "consumers", class_path, "#{file_name}_consumer_#{kind}.rb")
       end
 
       private
@@ -130,9 +131,9 @@ module Guildhall
       end
 
       def route
-        dead_letters = "dead_letter_queue topic: #{"#{topic}.dead".inspect}, max_retries: 3"
-        settings = ["consumer #{consumer}", *("deserializer #{deserializer}" if deserializer), "initial_offset :earliest",
-                    *(upsert? ? "#{dead_letters}, dispatch_undecodable: true" : ["# Without it, a message that fails is retried for ever.", "# #{dead_letters}"])]
+        queue = "dead_letter_queue topic: #{"#{topic}.dead".inspect}, max_retries: 3"
+        queue = upsert? ? "#{queue}, dispatch_undecodable: true" : "# Without it, a message that fails is retried for ever.\n    # #{queue}"
+        settings = ["consumer #{consumer}", *("deserializer #{deserializer}" if deserializer), "initial_offset :earliest", queue]
         lines = ["topic #{topic.inspect} do", *settings.map { |line| "  #{line}" }, "end"]
         "#{lines.map { |line| "  #{line}\n" }.join}\n"
       end

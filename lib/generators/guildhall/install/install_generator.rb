@@ -61,8 +61,9 @@ module Guildhall
       def say_how_to_start
         return if behavior == :revoke
 
-        say "\n#{starts_consumers? ? "bin/dev starts" : "Start bin/guildhall server beside bin/dev: it starts"} the consumers. In development, an " \
-            "embedded broker starts with the first process, unless KAFKA_BOOTSTRAP_SERVERS names one: see config/guildhall.rb."
+        starts = dev&.match?(%r{Procfile|bin/guildhall}) ? "bin/dev starts" : "Start bin/guildhall server beside bin/dev: it starts"
+        say "\n#{starts} the consumers. In development, an embedded broker starts with the first process, unless KAFKA_BOOTSTRAP_SERVERS " \
+            "names one: see config/guildhall.rb."
       end
 
       private
@@ -72,7 +73,6 @@ module Guildhall
       def path_of(name) = File.join(destination_root, name)
       def dev = (File.read(path_of("bin/dev")) if File.exist?(path_of("bin/dev")))
       def ours?(text) = text&.include?("bin/guildhall")
-      def starts_consumers? = dev&.match?(%r{Procfile|bin/guildhall})
     end
   end
 end
