@@ -12,7 +12,8 @@ require_relative "../../support/guide"
 
 database = JSON.parse(ARGV.fetch(0), symbolize_names: true)
 # The member finds out about a deadlock, and not the other side, which waits for longer.
-ActiveRecord::Base.establish_connection(**database, pool: 5, variables: {deadlock_timeout: "2s"})
+variables = {deadlock_timeout: "2s", default_transaction_isolation: ENV.fetch("ISOLATION", "read committed")}
+ActiveRecord::Base.establish_connection(**database, pool: 5, variables:)
 TOPIC, STEP, COUNT = ARGV.values_at(2, 3, 4)
 REACHED = Hash.new(0)
 
