@@ -88,6 +88,23 @@ class Tour
       consumer(:revoke, *arguments)
       abort("left: #{(tree.to_a - before.to_a).inspect}") unless tree == before
     end
+    dev = Rails.root.join("bin/dev")
+    ours = dev.read
+    abort("bin/dev: #{ours}") unless ours.include?("bin/guildhall")
+    install = ->(behavior) { Rails::Generators.invoke("guildhall:install", %w[--force], behavior:, destination_root: Rails.root.to_s) }
+    install.call(:revoke)
+    rails = dev.read
+    abort("left of bin/dev: #{rails}") unless rails.lines.size == 2 && rails.include?('exec "./bin/rails", "server"')
+    ["exec foreman start -f Procfile.dev\n", "exec mine\n"].each do |text|
+      dev.write(text)
+      install.call(:invoke)
+      abort("bin/dev was changed: #{dev.read}") unless dev.read == text
+      install.call(:revoke)
+    end
+    dev.write(rails)
+    install.call(:invoke)
+    abort("bin/dev: #{dev.read}") unless dev.read == ours && dev.executable?
+    abort("left: #{(tree.to_a - before.to_a).inspect}") unless tree == before
     consumer(:invoke, "Left", "--topic", "other")
     consumer(:revoke, "Left")
     Rails.root.join("config/guildhall.rb").write(before.fetch(Rails.root.join("config/guildhall.rb").to_s))
@@ -219,6 +236,7 @@ class Tour
     check(settings.include?("\n  config.producer = {\"message.timeout.ms\": 10_000}\n"), "producing has no limit")
     check(settings.include?("\nrequire \"guildhall/active_record\"\n"), "Active Record does not know Documents")
     said = @application.rails("runner", GENERATORS)
+    check(said.scan(%r{^bin/dev starts the consumers|^Start bin/guildhall server beside bin/dev}).tally.values.sort == [1, 2], said)
     check(said.match?(%r{config/guildhall.rb:\d+ still routes to LeftConsumer, differently than generated: remove that route}), said)
     loaded = said.lines(chomp: true).grep(/\Aloaded /).map { |line| line.delete_prefix("loaded ") }
     check(loaded.any? && loaded.all? { |path| path.start_with?(@built ? @built.home : Environment::ROOT) }, "loaded from #{loaded}")
