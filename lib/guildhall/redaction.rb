@@ -28,6 +28,9 @@ module Guildhall
       "URI::InvalidComponentError" => /\Abad component\b/u,
       "UncaughtThrowError" => /\Auncaught throw\b/u,
       "Encoding::ConverterNotFoundError" => /\Acode converter not found\b/u,
+      "ActiveModel::RangeError" => /\bis out of range\b/u,
+      # Another beginning: the application's words.
+      "ActiveRecord::RecordNotFound" => /\ACouldn't find (?:all )?\w+(?:::\w+)*|\A(?!Couldn't find\b).+/mu,
       "ActiveRecord::StatementInvalid" => /\A[A-Z]\w*(?:::\w+)+(?=:)/u,
       "PG::ServerError" => /\AERROR\b/u,
       "Mysql2::Error" => /\A(?:Duplicate entry|Data too long|Incorrect \w+ value)/u,
@@ -77,9 +80,10 @@ module Guildhall
       # @param messages [Boolean] whether all of the message is shown, with an excerpt of the payload where there is one
       # @return [String] one line, in UTF-8
       def message(error, messages: false)
-        return Printable.words([text(error), *excerpt(error), *advice(error)].join(": "), MAX_CHARACTERS_OF_ALL) if messages
+        shown = without_drawing(error, messages ? text(error) : redacted(error))
+        return Printable.words([shown, *excerpt(error), *advice(error)].join(": "), MAX_CHARACTERS_OF_ALL) if messages
 
-        Printable.words([redacted(error), *advice(error)].join("; "), MAX_CHARACTERS)
+        Printable.words([shown, *advice(error)].join("; "), MAX_CHARACTERS)
       rescue Failure => error
         "(its message raises #{error.class})"
       end
@@ -119,6 +123,15 @@ module Guildhall
       def text(error) = cut(error.message.to_s)
       def cut(text) = Printable.valid(text.byteslice(0, MAX_BYTES))
       def long?(error) = error.message.to_s.bytesize > MAX_BYTES
+
+      # Ruby's parser draws where the mistake is: a line of a log has the file, the line and the reason.
+      def without_drawing(error, text)
+        return text unless error.is_a?(SyntaxError)
+
+        place = text[/\A\S.*?:\d+(?=: syntax error)/]
+        reason = text[/\^\S* (.+)/, 1]
+        place && reason ? "#{place}: #{reason}" : text
+      end
 
       def excerpt(error)
         [error.excerpt.to_s].reject(&:empty?) if error.is_a?(DecodeError) || error.is_a?(EncodeError)

@@ -83,6 +83,13 @@ class RedactionTest < GuildhallTest
     assert_includes error.cause.message, SECRET # the error itself is as it was
   end
 
+  # In development, when a file is saved that Ruby cannot read.
+  def test_a_mistake_in_a_file_is_one_line
+    error = raised { RubyVM::InstructionSequence.compile("class A\n  def x(\n  end\nend\n", "app/a.rb") }
+    [true, false].each { |messages| assert_match(%r{\Aapp/a\.rb:3: unexpected 'end'[^\\]+\z}, Guildhall::Redaction.message(error, messages:)) }
+    assert_same error, Guildhall::Redaction.copy(error)
+  end
+
   def test_an_excerpt_is_shown_where_everything_is
     error = Guildhall::DecodeError.new("wrong", codec: "JSON", offset: 3, line: 1, column: 4, path: "$.a", excerpt: SECRET)
     assert_equal "JSON: wrong at byte 3, line 1, column 4, $.a", Guildhall::Redaction.message(error)

@@ -62,6 +62,18 @@ class Guide
     blocks.filter_map { |block| [block.note[/\Afile: (.+)/, 1], block.code] if block.note&.start_with?("file:") }.to_h
   end
 
+  # @return [Hash{String=>String}] the files of an application that the page shows: Ruby that begins with its path, as in `# app/models/order.rb`
+  def application_files
+    run.filter_map { |block| [block.code[/\A# (\S+\.rb)$/, 1], block] }.select(&:first).to_h do |path, block|
+      [path, block.code.lines(chomp: true).each_with_index.map { |line, index| checked(line, block.line + index) }.join("\n")]
+    end
+  end
+
+  # @return [Array<Array<String>>] the words of the page's commands that begin with `bin/rails`
+  def rails_commands
+    blocks.select { |block| block.language == "sh" }.flat_map { |block| block.code.lines.grep(%r{\Abin/rails }) }.map { |line| line.split("#").first.split.drop(1) }
+  end
+
   # @return [Array<String>] shell commands
   def commands = blocks.filter_map { |block| block.code if block.note == "run" && block.language == "sh" }
 

@@ -135,7 +135,13 @@ class KafkaPartition
   # @yieldreturn [String] the payload
   # @return [self]
   def deliver(offsets, time: Time.at(0))
-    records = offsets.map { |offset| Record.new(offset, block_given? ? yield(offset) : offset.to_s, "k#{offset}", time) }
+    deliver_records(offsets.map { |offset| Record.new(offset, block_given? ? yield(offset) : offset.to_s, "k#{offset}", time) })
+  end
+
+  # @param pairs [Array<Array(String, String)>] keys and payloads, from offset 0 on
+  def deliver_keyed(pairs) = deliver_records(pairs.each_with_index.map { |(key, payload), offset| Record.new(offset, payload, key, Time.at(0)) })
+
+  def deliver_records(records)
     @partition.deliver(records, Record.bytes(records))
     self
   end

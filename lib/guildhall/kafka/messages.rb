@@ -27,13 +27,16 @@ module Guildhall
       # @!visibility private
       # @param indexes [Array<Integer>] of the batch's records
       # @param call [#mark, nil] the call of `consume` that they belong to
-      def initialize(batch, indexes, call = nil)
+      # @param messages [Array<Message, nil>] those that are made already
+      # @param whole [Messages, nil] what these are a part of
+      def initialize(batch, indexes, call = nil, messages: Array.new(indexes.size), whole: nil)
         @batch = batch
         @indexes = indexes
         @call = call
-        @messages = Array.new(indexes.size)
+        @messages = messages
+        @whole = whole
         @last_read = -1
-        @raised = nil # what the block of an iterator has raised, and at which position
+        @raised = nil # what the block of an iterator has raised, and at which offset
         @stepped = 0 # how many {#next_steps} has given out
         @handed_over = false
       end
@@ -49,7 +52,7 @@ module Guildhall
         end
         self
       rescue Exception => error # rubocop:disable Lint/RescueException -- whatever it is
-        @raised = [error, position]
+        blame(position, error)
         raise
       end
 
@@ -63,7 +66,7 @@ module Guildhall
           yield slice
         end
       rescue Exception # rubocop:disable Lint/RescueException -- whatever it is
-        @raised = nil if several
+        forget_blame if several
         raise
       end
 
@@ -159,6 +162,24 @@ module Guildhall
 
       def tombstones = where { |index| @batch.records[index].tombstone? }
 
+      # The last message of each key, in the order of their offsets, as a compacted topic keeps them: no key is among {#rows} and
+      # {#tombstones} both, so that it does not matter which of them is written first. Messages without a key all stay.
+      #
+      #     latest = messages.compacted
+      #     Order.where(number: latest.tombstones.map(&:key)).delete_all
+      #     Order.upsert_all(latest.rows(number: :key, status: "status", tombstones: :skip), unique_by: :number)
+      #
+      # Decodes no payload. All messages of the batch count as looked at, and are done when `consume` returns.
+      # @return [Messages]
+      # @raise [Exception] what the deserializer of keys raised
+      def compacted
+        last = {}
+        pluck(:key).each_with_index { |key, position| last[key.nil? ? Object.new : key] = position }
+        positions = last.values.sort
+        Messages.new(@batch, positions.map { |position| @indexes[position] }, @call, whole: self,
+          messages: positions.map { |position| @messages[position] })
+      end
+
       # How many messages of the batch the deserializer has left out.
       def dropped = @batch.dropped
 
@@ -196,7 +217,7 @@ module Guildhall
       # Which message an error is about: the one at which an iterator's block raised it, or the only one that can be the cause.
       # @return [Integer, nil] its offset; nil: it cannot be told from the others
       def failing_offset(error)
-        return offset_at(@raised.last) if @raised && (error.equal?(@raised.first) || error.cause.equal?(@raised.first))
+        return @raised.last if @raised && (error.equal?(@raised.first) || error.cause.equal?(@raised.first))
 
         first = @call && (0...size).find { |position| !@call.done?(offset_at(position)) }
         offset_at(first) if first && (first == size - 1 || first == @last_read)
@@ -216,7 +237,18 @@ module Guildhall
 
       def inspect = "#<#{self.class} #{size} messages#{" from #{first.inspect}" unless empty?}>"
 
+      protected
+
+      def blamed(raised)
+        @raised = raised
+        @whole&.blamed(raised)
+      end
+
       private
+
+      # @param position [Integer] of the message at which it was raised
+      def blame(position, error) = blamed([error, offset_at(position)])
+      def forget_blame = blamed(nil)
 
       def rows_of(columns, undecodable, tombstones)
         check_one_of(:undecodable, undecodable, UNDECODABLE)
@@ -243,7 +275,7 @@ module Guildhall
         (0...size).each { |position| left << (left.size / 2) << position if tombstones || !@batch.records[@indexes[position]].tombstone? }
         [Array.new(left.size / 2), left]
       rescue Exception => error # rubocop:disable Lint/RescueException -- whatever it is
-        @raised = [error, left.first] if left.one?
+        blame(left.first, error) if left.one?
         raise
       end
 
@@ -253,7 +285,7 @@ module Guildhall
 
         message.row_of(columns, position)
       rescue Exception => error # rubocop:disable Lint/RescueException -- whatever it is
-        @raised = [error, position]
+        blame(position, error)
         raise
       end
 

@@ -33,6 +33,23 @@ class KafkaRailsTest < GuildhallTest
     RUBY
   end
 
+  # Of a payload: a number that no column takes, the id of a record that is missing.
+  def test_values_in_messages_of_active_record_are_left_out
+    assert_rails(<<~'RUBY')
+      require "active_record"
+      message = ->(error) { Guildhall::Redaction.message(error) }
+      error = begin
+        ActiveModel::Type::Integer.new(limit: 4).serialize(4_711_000_000_000)
+      rescue ActiveModel::RangeError => raised
+        raised
+      end
+      equal(true, error.message.include?("4711000000000"))
+      equal("is out of range", message.(error))
+      equal("Couldn't find Shop::Order", message.(ActiveRecord::RecordNotFound.new("Couldn't find Shop::Order with 'email'=ada@example.com")))
+      equal("no such order", message.(ActiveRecord::RecordNotFound.new("no such order")))
+    RUBY
+  end
+
   def test_the_same_error_is_reported_once
     assert_rails(<<~'RUBY')
       error = begin

@@ -1,10 +1,12 @@
 # frozen_string_literal: true
 
-# What a developer does: `rails new`, the generators, a consumer, an ordered job that fails twice, metrics, probes, a stop; the pool in Puma's
-# cluster mode. With the time of each step. Usage: tour.rb RAILS; on the broker that KAFKA_BOOTSTRAP_SERVERS names, or else on the embedded one;
+# What a developer does: `rails new`, the generators, a guide followed word for word, a consumer, an ordered job that fails twice, metrics, probes,
+# a stop; the pool in Puma's cluster mode; `bin/dev` without a broker, and a mistake while it runs. With the time of each step. Usage: tour.rb
+# RAILS; on the broker that KAFKA_BOOTSTRAP_SERVERS names, or else on the embedded one;
 # with the gems that are installed in the GEM_HOME that BUILT_GEMS names, or else with the checkout.
 require_relative "../../support/default_signals"
 DefaultSignals.restore
+require_relative "../../support/guide"
 require "guildhall/kafka"
 require "guildhall/kafka/testing"
 require "json"
@@ -79,13 +81,30 @@ class Tour
     def consumer(behavior, *arguments) = Rails::Generators.invoke("guildhall:consumer", arguments, behavior:, destination_root: Rails.root.to_s)
     def tree = Dir[Rails.root.join("{app/consumers,test,config}/**/*.{rb,yml}")].to_h { |path| [path, File.read(path)] }
     before = tree
-    %w[json msgpack yaml none].each do |codec|
-      arguments = ["Shop::#{codec.capitalize}", "--topic", "shop.#{codec}", "--codec", codec]
+    kinds = %w[json msgpack yaml none].map { |codec| ["Shop::#{codec.capitalize}", "--topic", "shop.#{codec}", "--codec", codec] }
+    [*kinds, ["Shop::Stock", "--topic", "shop.stock", "--upsert", "Nothing"]].each do |arguments|
       consumer(:invoke, *arguments)
       abort("nothing was generated") if tree == before
       consumer(:revoke, *arguments)
       abort("left: #{(tree.to_a - before.to_a).inspect}") unless tree == before
     end
+    dev = Rails.root.join("bin/dev")
+    ours = dev.read
+    abort("bin/dev: #{ours}") unless ours.include?("bin/guildhall")
+    install = ->(behavior) { Rails::Generators.invoke("guildhall:install", %w[--force], behavior:, destination_root: Rails.root.to_s) }
+    install.call(:revoke)
+    rails = dev.read
+    abort("left of bin/dev: #{rails}") unless rails.lines.size == 2 && rails.include?('exec "./bin/rails", "server"')
+    ["exec foreman start -f Procfile.dev\n", "exec mine\n"].each do |text|
+      dev.write(text)
+      install.call(:invoke)
+      abort("bin/dev was changed: #{dev.read}") unless dev.read == text
+      install.call(:revoke)
+    end
+    dev.write(rails)
+    install.call(:invoke)
+    abort("bin/dev: #{dev.read}") unless dev.read == ours && dev.executable?
+    abort("left: #{(tree.to_a - before.to_a).inspect}") unless tree == before
     consumer(:invoke, "Left", "--topic", "other")
     consumer(:revoke, "Left")
     Rails.root.join("config/guildhall.rb").write(before.fetch(Rails.root.join("config/guildhall.rb").to_s))
@@ -152,6 +171,7 @@ class Tour
       "a consumer, models, a job" => -> { write },
       "db:migrate" => -> { @application.rails("db:migrate") },
       "the generated test" => -> { generated_test },
+      "bulk upserts, by the guide" => -> { upserts },
       "bin/guildhall routes" => -> { routes },
       "bin/guildhall server" => -> { serve },
       "consumed" => -> { consumed },
@@ -165,7 +185,10 @@ class Tour
       "production, eagerly loaded" => -> { production },
       "Puma, two processes" => -> { puma },
       "a process of Puma dies" => -> { restart },
-      "Puma stops" => -> { stop_puma }
+      "Puma stops" => -> { stop_puma },
+      "bin/dev without a broker" => -> { dev },
+      "a mistake, and its repair" => -> { mistake },
+      "bin/dev stops" => -> { stop_dev }
     }
   end
 
@@ -180,6 +203,7 @@ class Tour
     delayed = Guildhall::Kafka::Delaying::DelayTopics::DEFAULT.map { |seconds| "shop.delay.#{seconds}" }
     [*delayed, "shop.delay.dead", "#{@jobs}.dead"].each { |topic| create_topic(topic) } if @broker
     @port = free_port
+    ENV["KAFKA_BOOTSTRAP_SERVERS"] = @servers # else each command of Rails' would start a broker for development
     @environment = {"HEALTH_PORT" => @port.to_s, "KAFKA_BOOTSTRAP_SERVERS" => @servers, "ORDERS" => @orders, "JOBS" => @jobs}
   end
 
@@ -198,7 +222,7 @@ class Tour
   def install
     @application.write("Procfile.dev", "web: bin/rails server")
     said = Array.new(2) { @application.rails("generate", "guildhall:install", "--skip") }
-    check(said.all? { |text| text.include?("bin/dev starts the web server only") }, said.first)
+    check(said.all? { |text| text.include?("bin/dev starts the consumers") }, said.first)
     lines = File.readlines(File.join(@application.root, "Procfile.dev"), chomp: true)
     check(lines == ["web: bin/rails server", "consumer: bin/guildhall server"], "Procfile.dev: #{lines}")
   end
@@ -212,6 +236,7 @@ class Tour
     check(settings.include?("\n  config.producer = {\"message.timeout.ms\": 10_000}\n"), "producing has no limit")
     check(settings.include?("\nrequire \"guildhall/active_record\"\n"), "Active Record does not know Documents")
     said = @application.rails("runner", GENERATORS)
+    check(said.scan(%r{^bin/dev starts the consumers|^Start bin/guildhall server beside bin/dev}).tally.values.sort == [1, 2], said)
     check(said.match?(%r{config/guildhall.rb:\d+ still routes to LeftConsumer, differently than generated: remove that route}), said)
     loaded = said.lines(chomp: true).grep(/\Aloaded /).map { |line| line.delete_prefix("loaded ") }
     check(loaded.any? && loaded.all? { |path| path.start_with?(@built ? @built.home : Environment::ROOT) }, "loaded from #{loaded}")
@@ -251,6 +276,30 @@ class Tour
     check(out.match?(/1 runs, \d+ assertions, 0 failures, 0 errors/), "the generated test: #{out}")
   end
 
+  # Its commands, files and test as they stand there, in an application that has a consumer of that name: it is renamed. The generated consumer
+  # is what the guide shows, but for the topic.
+  def upserts
+    guide = Guide.new(File.join(Guide::ROOT, "docs/bulk_upserts.md"))
+    guide.rails_commands.each { |command| @application.rails(*command.map { |word| renamed(word) }) }
+    files = guide.application_files
+    path = "app/consumers/items_consumer.rb"
+    generated = File.read(File.join(@application.root, path))
+    check(without_comments(generated) == without_comments(renamed(files.fetch("app/consumers/orders_consumer.rb"))), "generated: #{generated}")
+    check(routed == renamed(files.fetch("config/guildhall.rb"))[/^  topic.*^  end\n/m], "the generated route: #{routed}")
+    out = @application.run(RbConfig.ruby, "-W0", "bin/rails", "test", env: @environment)
+    check(out.match?(/2 runs, \d+ assertions, 0 failures, 0 errors/), "the generated tests: #{out}")
+    @application.write("tmp/guide.rb", "#{Guide::PRELUDE}\n#{renamed(files.fetch("test/consumers/orders_consumer_test.rb"))}\nputs \"as the guide says\"")
+    out = @application.run(RbConfig.ruby, "-W0", "bin/rails", "runner", "tmp/guide.rb", env: {**@environment, "RAILS_ENV" => "test"})
+    check(out.end_with?("as the guide says\n"), out)
+    @application.edit("config/guildhall.rb") { |text| text.gsub('"items', "\"items-#{@orders}") }
+    create_topic("items-#{@orders}")
+    create_topic("items-#{@orders}.dead") if @broker
+  end
+
+  def renamed(text) = text.gsub("orders", "items").gsub("Orders", "Items").gsub("Order", "Item")
+  def without_comments(text) = text.lines.map { |line| line.sub(/ *#.*/, "").rstrip }.reject(&:empty?)
+  def routed = File.read(File.join(@application.root, "config/guildhall.rb"))[/^  topic "items" do.*?^  end\n/m]
+
   def routes
     out = @application.run(RbConfig.ruby, "-W0", "bin/guildhall", "routes", env: @environment)
     check(out.include?("OrdersConsumer") && out.include?("ActiveJob::Consumer"), out)
@@ -271,6 +320,20 @@ class Tour
       Guildhall::Kafka.producer.produce_many_sync(Array.new(20) { |number| {topic: ENV["ORDERS"], payload: {number:}.to_json, partition: number % 2} })
     RUBY
     eventually("orders") { query("SELECT count(*) FROM orders") == [[20]] }
+    runner(<<~'RUBY', "ITEMS" => "items-#{@orders}")
+      items = [["a", {status: "new"}], ["b", {status: "new"}], ["a", {status: "paid"}], ["b", nil], ["c", "{"], ["d", {status: "new", cents: 10**30}]]
+      Guildhall::Kafka.producer.produce_many_sync(items.map { |key, payload| {topic: ENV["ITEMS"], key:, payload: payload.is_a?(Hash) ? payload.to_json : payload} })
+    RUBY
+    eventually("items") { query("SELECT number, status FROM items") == [%w[a paid]] }
+    eventually("dead letters") { dead_letters("items-#{@orders}.dead") == %w[c d] }
+  end
+
+  # Their keys, sorted.
+  def dead_letters(topic)
+    found = runner(<<~'RUBY', "DEAD" => topic).lines(chomp: true)
+      Guildhall::Kafka.each_message(ENV["DEAD"]) { |letter| puts letter.key }
+    RUBY
+    found.uniq.sort
   end
 
   # The first job of each customer fails twice; the one of another customer goes on.
@@ -297,7 +360,8 @@ class Tour
   def report
     runner('Guildhall::Kafka.producer.produce_sync(topic: ENV["ORDERS"], payload: {number: -1}.to_json, partition: 1)')
     eventually("consumed by the second attempt") { query("SELECT topic FROM orders WHERE number = -1") == [["reloaded"]] }
-    reports = File.readlines(File.join(@application.root, "tmp/errors"), chomp: true)
+    items, reports = File.readlines(File.join(@application.root, "tmp/errors"), chomp: true).partition { |line| line.include?(" items") }
+    check(items.any? && items.all? { |line| line.start_with?("is out of range guildhall.kafka ") }, "reported of items: #{items}")
     check(reports == ["boom guildhall.kafka consumer.consume shop #{@orders} 1 10"], "reported: #{reports}")
     check(File.exist?(File.join(@application.root, "tmp/notified")), "no notification")
   end
@@ -409,6 +473,53 @@ class Tour
     group = @pid
     @pid = nil # it was waited for
     eventually("no process is left") { gone?(group) }
+  end
+
+  # Both processes, and the broker that the first of them starts. Topics of the routes are made there.
+  def dev
+    @port = free_port
+    @environment = {**@environment, "KAFKA_BOOTSTRAP_SERVERS" => nil, "PORT" => (@web = free_port).to_s, "HEALTH_PORT" => @port.to_s}
+    FileUtils.rm_f(log)
+    @pid = @application.spawn(RbConfig.ruby, "bin/dev", log: log, env: @environment)
+    eventually("it says where the broker is") { said?("no broker is set: an embedded one for this folder runs at") }
+    eventually("the web server answers") { web_answers? }
+    produce_order(7_001)
+    eventually("an order is consumed") { query("SELECT count(*) FROM orders WHERE number = 7001") == [[1]] }
+  end
+
+  # A consumer that cannot be loaded is named with its line; the next save repairs it, without a restart.
+  def mistake
+    file = "app/consumers/orders_consumer.rb"
+    whole = File.read(File.join(@application.root, file))
+    sleep(1.1) # file systems and their seconds
+    @application.write(file, whole.sub("def consume\n", "def consume(\n"))
+    produce_order(7_002)
+    eventually("the mistake is named") { said?(/SyntaxError.*orders_consumer\.rb:\d/) || said?(/orders_consumer\.rb:\d.*syntax error/) }
+    sleep(1.1)
+    @application.write(file, whole)
+    eventually("consumed after the repair") { query("SELECT count(*) FROM orders WHERE number = 7002") == [[1]] }
+  end
+
+  # By Ctrl-C, which a terminal sends to all of them.
+  def stop_dev
+    Process.kill(:INT, -@pid)
+    _, status = Process.wait2(@pid)
+    group = @pid
+    @pid = nil
+    check(status.success?, "bin/dev: #{status.inspect}")
+    eventually("no process is left") { gone?(group) }
+  end
+
+  def said?(text) = File.exist?(log) && File.read(log).match?(text)
+
+  def web_answers?
+    Net::HTTP.get_response("127.0.0.1", "/up", @web).code == "200"
+  rescue SystemCallError, EOFError
+    false
+  end
+
+  def produce_order(number)
+    runner("Guildhall::Kafka.producer.produce_sync(topic: ENV[\"ORDERS\"], payload: {number: #{number}}.to_json)")
   end
 
   def gone?(group)

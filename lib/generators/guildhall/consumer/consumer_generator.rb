@@ -7,7 +7,7 @@ module Guildhall
   module Generators
     # `bin/rails generate guildhall:consumer Orders --topic orders --codec json`: a consumer, its route and its test. With
     # `--schema app/schemas/order.avsc` (Avro) or `order.json` (JSON Schema) payloads are read, and checked, as the schema says; where the
-    # file is missing, it is made.
+    # file is missing, it is made. With `--upsert Order` the consumer writes the messages into the table of that model, and deletes.
     class ConsumerGenerator < ::Rails::Generators::NamedBase
       # What the route has as deserializer.
       CODECS = {
@@ -21,7 +21,8 @@ module Guildhall
       # Values that a test may deliver, by types of either.
       EXAMPLES = {
         "string" => "a", "bytes" => "a", "long" => 7, "int" => 7, "integer" => 7, "number" => 7.5, "double" => 7.5, "float" => 7.5,
-        "boolean" => true, "array" => [], "map" => {}, "object" => {}, "null" => nil
+        "boolean" => true, "array" => [], "map" => {}, "object" => {}, "null" => nil,
+        "text" => "a", "decimal" => "7.5", "date" => "2026-01-31", "datetime" => "2026-01-31T12:00:00Z", "json" => {}, "jsonb" => {}
       }.freeze
       SETTINGS = "config/guildhall.rb"
       ROUTES = /^Guildhall::Kafka\.routes do.*\n/
@@ -32,6 +33,9 @@ module Guildhall
       class_option :topic, type: :string, desc: "The topic (default: the name, as a file's)"
       class_option :codec, type: :string, default: "json", enum: CODECS.keys, desc: "How payloads are decoded"
       class_option :schema, type: :string, desc: "A schema instead: app/schemas/NAME.avsc (Avro) or NAME.json (JSON Schema)"
+
+      class_option :upsert, type: :string, banner: "MODEL", desc: "Writes messages into the table of this model, and deletes its rows"
+      class_option :unique_by, type: :string, default: "id", desc: "With --upsert: the column that has the messages' key"
 
       # Before the consumer, whose test delivers what the schema asks for. One that is there stays as it is, `destroy` leaves it, too.
       def create_schema
@@ -44,7 +48,9 @@ module Guildhall
       end
 
       def create_consumer
-        template "consumer.rb.tt", File.join("app/consumers", class_path, "#{file_name}_consumer.rb")
+        raise Thor::Error, "--upsert reads columns from payloads: name a --codec or a --schema" if upsert? && deserializer.nil?
+
+        template "#{"upserting_" if upsert?}consumer.rb.tt", File.join("app/consumers", class_path, "#{file_name}_consumer.rb")
       end
 
       # `destroy` finds only a route that is as it was generated, with the same options.
@@ -57,7 +63,8 @@ module Guildhall
 
       def create_test
         kind = File.directory?(File.join(destination_root, "spec")) ? "spec" : "test"
-        template "consumer_#{kind}.rb.tt", File.join(kind, "consumers", class_path, "#{file_name}_consumer_#{kind}.rb")
+        template "#{"upserting_" if upsert?}consumer_#{kind}.rb.tt",
+          File.join(kind, "consumers", class_path, "#{file_name}_consumer_#{kind}.rb")
       end
 
       private
@@ -78,6 +85,24 @@ module Guildhall
       def schema = options[:schema]
       def schema_file = File.join(destination_root, schema)
       def avro? = File.extname(schema) == ".avsc"
+
+      def upsert? = !options[:upsert].nil?
+      def model = options[:upsert].camelize
+      def unique_by = options[:unique_by]
+
+      # @return [Hash{String=>Object}] of the model's columns that come from payloads, with values for the test; none: there is no table yet
+      def columns
+        @columns ||= model.constantize.columns.reject { |column| [unique_by, "id", "created_at", "updated_at"].include?(column.name) }
+          .to_h { |column| [column.name, EXAMPLES[column.type.to_s]] }
+      rescue NameError, ::ActiveRecord::ActiveRecordError
+        @columns = {}
+      end
+
+      # As `rows` takes them.
+      def columns_of_rows = ["#{unique_by}: :key", *columns.keys.map { |name| "#{name}: #{name.inspect}" }].join(", ")
+
+      # What the test of a consumer that upserts delivers.
+      def row = {**columns, **(schema ? example : {})}.then { |found| found.empty? ? {"id" => 7} : found }
 
       # What the test delivers.
       def payload = schema ? example.inspect : (CODECS[options[:codec]] ? '{"id" => 7}' : '"7"')
@@ -106,9 +131,9 @@ module Guildhall
       end
 
       def route
-        settings = ["consumer #{consumer}", *("deserializer #{deserializer}" if deserializer), "initial_offset :earliest",
-                    "# Without it, a message that fails is retried for ever.",
-                    "# dead_letter_queue topic: #{"#{topic}.dead".inspect}, max_retries: 3"]
+        queue = "dead_letter_queue topic: #{"#{topic}.dead".inspect}, max_retries: 3"
+        queue = upsert? ? "#{queue}, dispatch_undecodable: true" : "# Without it, a message that fails is retried for ever.\n    # #{queue}"
+        settings = ["consumer #{consumer}", *("deserializer #{deserializer}" if deserializer), "initial_offset :earliest", queue]
         lines = ["topic #{topic.inspect} do", *settings.map { |line| "  #{line}" }, "end"]
         "#{lines.map { |line| "  #{line}\n" }.join}\n"
       end

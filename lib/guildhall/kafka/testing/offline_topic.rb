@@ -126,10 +126,15 @@ module Guildhall
         end
 
         def message(payload, key, headers, timestamp)
-          return Testing.message(payload, key:, headers:, timestamp:) unless defined?(::ActiveJob::Base) && payload.is_a?(::ActiveJob::Base)
+          return Testing.message(payload, key:, headers:, timestamp:) unless job?(payload)
 
           job = ActiveJob::QueueAdapter.new.message_of(payload)
           Testing.message(job[:payload], key: key || job[:key], headers: {**job[:headers], **headers}, timestamp:)
+        end
+
+        # Where Active Job's base class is not loaded, nothing is a job; asking would load it.
+        def job?(payload)
+          defined?(::ActiveJob) && !::ActiveJob.autoload?(:Base) && defined?(::ActiveJob::Base) && payload.is_a?(::ActiveJob::Base)
         end
 
         # Pauses pass at once: time does, for this topic.

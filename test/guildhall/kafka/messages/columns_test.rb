@@ -123,6 +123,73 @@ class KafkaMessagesColumnsTest < GuildhallTest
     assert_match(/:nothing among :id/, assert_raises(Guildhall::ArgumentError) { messages.rows(id: "id", unique_by: :nothing) }.message)
   end
 
+  # @return [Guildhall::Kafka::Messages] of [key, payload]
+  def keyed(pairs, indexes: nil, &settings)
+    settings ||= proc { deserializer(JSON) && deserializing(parallel: false) }
+    made = records(*pairs.map(&:last)).zip(pairs).map { |record, (key, _)| record.with(key:) }
+    batch(made, decoding(&settings), 1, false, route(&settings)).then { |all| indexes ? all.messages(indexes) : all.messages }
+  end
+
+  # A key is written or deleted, as its last message says, never both.
+  def test_compacted
+    pairs = [["a", '{"v":0}'], ["b", '{"v":1}'], ["a", nil], ["b", '{"v":3}'], [nil, '{"v":4}'], ["c", nil], ["a", '{"v":6}'], [nil, '{"v":7}'], ["c", nil]]
+    messages = keyed(pairs)
+    latest = messages.compacted
+    assert_equal [3, 4, 6, 7, 8], latest.map(&:offset)
+    assert_equal [["b", 3], [nil, 4], ["a", 6], [nil, 7]], latest.rows(key: :key, v: "v", tombstones: :skip).map(&:values)
+    assert_equal [["c", 8]], latest.tombstones.map { |message| [message.key, message.offset] }
+    assert_equal [9, 8, 8], [messages.size, messages.last_read, latest.last_offset]
+    assert_equal [0, 1], keyed(pairs, indexes: [0, 1]).compacted.map(&:offset)
+    assert_empty keyed(pairs, indexes: []).compacted
+    assert_equal [4, 7, 8], keyed(pairs) { deserializers key: ->(key) { [5] if key } }.compacted.map(&:offset)
+  end
+
+  # Payloads that middleware has replaced stay replaced.
+  def test_compacted_messages_are_the_same
+    messages = keyed([["a", '{"v":0}'], ["a", '{"v":1}']])
+    messages[1].payload = {"v" => 2}
+    assert_same messages[1], messages.compacted.first
+    assert_equal [{v: 2}], messages.compacted.rows(v: "v")
+  end
+
+  # Of compacted messages, too, the one that has failed is known: it need not be searched for.
+  def test_the_compacted_message_that_fails
+    messages = keyed([["a", "{}"], ["b", "{}"], ["a", "{"], ["c", "{}"]])
+    error = assert_raises(JSON::ParseError) { messages.compacted.rows(v: "v") }
+    assert_equal 2, messages.failing_offset(error)
+    error = assert_raises(RuntimeError) { messages.compacted.each { |message| raise("refused") if message.key == "c" } }
+    assert_equal 3, messages.failing_offset(error)
+    error = assert_raises(RuntimeError) { messages.compacted.each_slice(2) { raise("refused") } }
+    assert_nil messages.failing_offset(error)
+  end
+
+  # As on a database: refuses one row, and with it the statement.
+  class CompactingConsumer < Guildhall::Kafka::Consumer
+    TABLE = {} # rubocop:disable Style/MutableConstant
+
+    def consume
+      latest = messages.compacted
+      rows = latest.rows(key: :key, v: "v", tombstones: :skip)
+      raise(IndexError, "too large") if rows.any? { |row| row[:v] > 99 }
+
+      latest.tombstones.each { |message| TABLE.delete(message.key) }
+      rows.each { |row| TABLE[row[:key]] = row[:v] }
+    end
+  end
+
+  # The refused one alone becomes a dead letter, and what it has superseded in its batch is written.
+  def test_a_consumer_that_compacts
+    partition = KafkaPartition.new(CompactingConsumer) do
+      deserializer JSON
+      dead_letter_queue topic: "dead", max_retries: 1
+    end
+    sent = [["a", 1], ["b", 2], ["c", 3], ["a", nil], ["b", 100], ["d", 5], ["c", 6], ["a", 7], ["d", nil]]
+    partition.deliver_keyed(sent.map { |key, v| [key, v && %({"v":#{v}})] })
+    assert partition.work
+    assert_equal [[4], 9], [partition.dead, partition.committed]
+    assert_equal({"a" => 7, "b" => 2, "c" => 6}, CompactingConsumer::TABLE)
+  end
+
   def test_what_cannot_be_decoded
     payloads = [ORDERS[0], "{", nil, ORDERS[6], "", "\xff"]
     [native(payloads), plain(payloads, 0) { deserializer(JSON) && deserializing(parallel: false) }].each do |messages|
