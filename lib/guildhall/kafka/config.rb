@@ -82,8 +82,8 @@ module Guildhall
       setting :pause_max_timeout, 30, Rules::DURATION, "seconds that this pause grows to, at most"
       setting :shutdown_timeout, 60, Rules::DURATION, "seconds within which the process stops, at the latest"
       setting :revocation_timeout, 10, Rules::DURATION_OR_ZERO,
-        "seconds that a rebalance waits for work in progress on a partition that goes away (0: not at all); what takes longer the next owner " \
-        "repeats. Must be shorter than `max.poll.interval.ms`"
+        "seconds that a rebalance waits for work in progress on a partition that goes away (0: not at all); what takes longer the next " \
+        "owner repeats. Must be shorter than `max.poll.interval.ms`"
       setting :max_consume_time, 3600.0, Rules::DURATION.or(nil),
         "seconds that a call of a consumer may take without marking a message before `/live` and systemd's watchdog take " \
         "the process for dead. nil: any time"
