@@ -10,6 +10,9 @@ class GuidesTest < GuildhallTest
 
   GUIDES = Guide.all.freeze
 
+  # A reader finds the answer in what is short. What is asked for rarely is the docstring's.
+  WORDS = 34_000
+
   GUIDES.reject { |guide| guide.run.empty? && guide.commands.empty? }.each do |guide|
     define_method(:"test_#{guide.name.tr("/.-", "_")}") do
       skip guide.needs_ruby_4 if guide.needs_ruby_4 && RUBY_VERSION.to_f < 4.0
@@ -28,6 +31,14 @@ class GuidesTest < GuildhallTest
 
   def test_what_is_not_run_says_why
     assert_empty(GUIDES.flat_map { |guide| guide.not_run.select { |_, reason| reason.to_s.size < 10 }.keys.map { |line| "#{guide.name}:#{line}" } })
+  end
+
+  def test_the_guides_are_short
+    words = GUIDES.select { |guide| guide.name.start_with?("docs/") }.to_h { |guide| [guide.name, guide.words] }
+    longest = words.max_by(6, &:last).map { |name, count| "#{name} (#{count})" }.join(", ")
+    assert_operator words.values.sum, :<=, WORDS,
+      "The prose of docs/ has grown too long. Take out as much as came in: what another page, --help, a generated table, an error's " \
+      "message or a docstring says as well. The longest: #{longest}"
   end
 
   def test_links_lead_somewhere

@@ -49,6 +49,12 @@ class Guide
     end
   end
 
+  # @return [Integer] words of prose: without code, comments, and what is generated
+  def words
+    own = @text.gsub(/^<!-- (\w+): begin.*?^<!-- \1: end -->$/m, "").gsub(/^<!-- figures: .*?^<!-- end of figures -->$/m, "")
+    own.gsub(/^ *```.*?^ *```$/m, "").gsub(/<!--.*?-->/m, "").scan(/[[:alpha:]][\p{L}\p{N}'’_.-]*/).size
+  end
+
   # @return [Array<Block>] Ruby that is run
   def run = blocks.select { |block| block.language == "ruby" && block.note.nil? }
 

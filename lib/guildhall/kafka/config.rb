@@ -56,84 +56,67 @@ module Guildhall
 
       setting :kafka, {}, LibrdkafkaSettings::RULE, "settings of librdkafka, such as `\"bootstrap.servers\"`"
       setting :producer, {}, LibrdkafkaSettings::RULE,
-        "settings of librdkafka for the producer alone, such as `\"compression.type\"`; it has the brokers' addresses and " \
-        "the security settings from `kafka`"
+        "settings of librdkafka for the producer alone; it has addresses and security from `kafka`"
       setting :oauth_token, nil, Tokens::RULE.or(nil),
-        "what brings tokens for SASL OAUTHBEARER, of all clients: called with the client (`bootstrap_servers`, `client_id`, `config`), " \
-        "or without arguments, in a thread of its own; returns `{token:, expires_at:, principal:, extensions:}` " \
-        "([tokens](kafka_security.md#tokens))"
+        "brings tokens for SASL OAUTHBEARER: called with the client or without arguments, in a thread of its own; returns " \
+        "`{token:, expires_at:, principal:, extensions:}` ([tokens](kafka_security.md#tokens))"
       setting :group_id, nil, Rules::NAME,
-        "consumer group of topics that are routed outside a `consumer_group`; nil: `kafka`'s `group.id`, or \"guildhall\""
+        "consumer group of topics outside a `consumer_group`; nil: `kafka`'s `group.id`, or \"guildhall\""
       setting :group_protocol, :auto, Group::Protocols.rule,
-        "how the members of consumer groups divide the partitions. `:consumer`: the protocol of Kafka 4 (KIP-848), with which only " \
-        "partitions that move rest; `:classic`: the one before; `:auto`: the first where the brokers offer it and no setting of " \
-        "librdkafka rules it out, such as `session.timeout.ms` ([protocols](kafka_protocols.md))"
+        "`:consumer`: Kafka 4's (KIP-848), `:classic`: the one before, `:auto`: the first where the brokers offer it and no " \
+        "setting of librdkafka rules it out ([protocols](kafka_protocols.md))"
       setting :release, nil, Rules::TEXT.or(nil),
-        "what this version of the application is called in reports and by `guildhall top`. nil: `RELEASE`, `KAMAL_VERSION`, " \
-        "`HEROKU_SLUG_COMMIT` or `GIT_REVISION` of the environment"
-      setting :client_id, "guildhall", Rules::NAME, "what brokers call this application"
+        "what this version of the application is called in reports. nil: `RELEASE`, `KAMAL_VERSION`, `HEROKU_SLUG_COMMIT` or " \
+        "`GIT_REVISION` of the environment"
+      setting :client_id, "guildhall", Rules::NAME, "what brokers and the dashboard call this application"
       setting :concurrency, 5, OptionRules.integer(ceiling: 10_000), "runner threads, which call consumers"
       setting :max_messages, 500, Rules::COUNT, "messages of one partition in a batch, at most"
       setting :max_bytes, 1_048_576, Rules::BYTES,
-        "bytes in a batch, about, but one message in any case. More makes nothing faster: memory that is used again soon " \
-        "is still in the caches. Raise it where consumers want many big messages at once"
+        "bytes in a batch, about, but one message in any case. Raise it where consumers want many big messages at once; it makes " \
+        "nothing faster"
       setting :max_bytes_in_flight, nil, Rules::BYTES.or(nil),
-        "bytes, about, of all partitions together that are in memory, being worked on or waiting for a runner; what comes then " \
-        "stays with librdkafka. What paused partitions hold does not count, and the batch that reaches the limit counts as a " \
-        "whole. nil: 256 MiB, or what the runners need"
+        "bytes, about, of all partitions that are in memory, without what paused partitions hold. nil: 256 MiB, or what the " \
+        "runners need"
       setting :commit_interval, 5, Rules::DURATION, "seconds between two commits of the offsets that were stored meanwhile"
       setting :pause_timeout, 1, Rules::DURATION, "seconds before a consumer that raised is called again"
       setting :pause_max_timeout, 30, Rules::DURATION, "seconds that this pause grows to, at most"
       setting :shutdown_timeout, 60, Rules::DURATION, "seconds within which the process stops, at the latest"
       setting :revocation_timeout, 10, Rules::DURATION_OR_ZERO,
-        "seconds that a rebalance waits for work in progress on a partition that goes away; what takes longer is done by " \
-        "the next owner as well; 0: it does not wait. Shorter than librdkafka's `max.poll.interval.ms`, for nothing is " \
-        "polled meanwhile"
+        "seconds that a rebalance waits for work in progress on a partition that goes away (0: not at all); what takes longer the next " \
+        "owner repeats. Must be shorter than `max.poll.interval.ms`"
       setting :max_consume_time, 3600.0, Rules::DURATION.or(nil),
         "seconds that a call of a consumer may take without marking a message before `/live` and systemd's watchdog take " \
-        "the process for dead. Nothing is interrupted. nil: any time"
+        "the process for dead. nil: any time"
       setting :middleware, [], CALLABLES,
-        "what is put around each call of a consumer's method: `call(call) { … }` gets a `Partition::Middleware::Call` and " \
-        "yields once; the first is the outermost"
+        "runs around each call of a consumer's method: `call(call) { … }` yields once; the first is the outermost"
       setting :producer_middleware, [], CALLABLES,
-        "steps that each message passes before it is produced: called with the message's Hash, return the Hash that goes " \
-        "on. They see the payload as it was passed, before it is encoded"
+        "steps that each message passes before it is encoded and produced: called with the message's Hash, return the Hash that goes on"
       setting :metrics, [], RECORDERS, "where metrics go ([monitoring](kafka_monitoring.md))"
       setting :health, nil, HEALTH.or(nil),
-        "the server process answers probes over HTTP: `{port: 9292}`, and `host:`, the address to listen on, \"0.0.0.0\" " \
-        "unless set; with a `token:` also `/state`, to who has that token ([top](kafka_operating.md#what-a-process-does-now)). nil: " \
-        "it does not"
+        "answers probes over HTTP: `{port: 9292}`, and `host:`, the address to listen on; with a `token:` also `/state` " \
+        "([top](kafka_operating.md#what-a-process-does-now)). nil: it does not"
       setting :commands, nil, COMMANDS.or(nil),
-        "takes commands from the dashboard and from `guildhall command`: pause a partition, retry, seek, stop the process. " \
-        "`{public_key: ENV[\"GUILDHALL_COMMANDS_KEY\"]}` checks their signatures; `allow:`, which of pause, resume, retry, seek, quiet, " \
-        "trace and stop, all but the last unless set; `topic:`, \"guildhall.commands\" unless set; `insecure: true`, in place of the " \
-        "key: unsigned ones are taken ([commands](kafka_commands.md)). nil: it takes none"
+        "takes commands from the dashboard and from `guildhall command`: `{public_key: ENV[\"GUILDHALL_COMMANDS_KEY\"]}`, and " \
+        "`allow:`, `topic:`, `insecure:` ([commands](kafka_commands.md)). nil: it takes none"
       setting :error_reports, {}, ERROR_REPORTS,
-        "what logs, events, traces and error trackers say of an error. `{messages: true}`: all of its message, and an " \
-        "excerpt of the payload; else class, place, and of the message what cannot quote a payload " \
-        "([errors](kafka_errors.md)). `{attempts: true}`: error trackers get each attempt; else the first error of a failure"
+        "`{messages: true}`: logs, events, traces and error trackers get all of an error's message, which may quote a payload " \
+        "([errors](kafka_errors.md)). `{attempts: true}`: error trackers get each attempt"
       setting :reports, false, REPORTS.with(others: [true, false].freeze),
-        "what each process does is written to a topic every 10 seconds, for the dashboard: true, or `{topic: \"guildhall.reports\", " \
-        "messages: true}`; with `messages: false` without the messages of errors ([reports](kafka_monitoring.md#reports)). false: it " \
-        "is not"
+        "what each process does is written to a topic, for the dashboard: true, or `{topic: \"guildhall.reports\", " \
+        "messages: true}` ([reports](kafka_monitoring.md#reports)). false: it is not"
       setting :attention, {}, Reporting::Limits::RULE,
-        "from where on the dashboard and `guildhall top` call for a person: `old:` 60 and `very_old:` 300 seconds, of the oldest message " \
-        "that is not done; `slow:` 60 seconds without progress of a call; `memory:` 0.85 of what a process may have; `errors:` 5 of a " \
-        "cause in ten minutes, `dead_letters:` 1 of a topic in an hour, `rebalances:` more than 3 of a group in ten minutes; `topics:` " \
-        "has the first three by topic, `{\"reports\" => {old: 600, very_old: 3600}}` ([attention](web.md#what-needs-attention))"
+        "from where on the dashboard and `guildhall top` call for a person: `old:`, `very_old:`, `slow:`, `memory:`, `errors:`, " \
+        "`dead_letters:`, `rebalances:`, `topics:` ([attention](web.md#what-needs-attention))"
       setting :garbage_collection, :ruby, OptionRules.one_of(:ruby, :deferred),
-        "who decides when Ruby's collector goes through all objects, while everything stands still. `:deferred`: the process does, while " \
-        "no consumer is at work, or once its memory has grown: for topics whose payloads are Hashes ([garbage " \
-        "collection](kafka_scaling.md#garbage-collection)). Has no effect where Guildhall runs in another server's process, and on Ruby " \
-        "4.1. `:ruby`: Ruby does"
+        "`:deferred`: full collections while no consumer is at work, or once memory has grown, for topics whose payloads are " \
+        "Hashes ([garbage collection](kafka_scaling.md#garbage-collection)). `:ruby`: as Ruby decides"
       setting :outbox, false, Rules::BOOLEAN,
         "whether `guildhall server` and `swarm` send what `Guildhall::Outbox` has written to the database ([outbox](kafka_outbox.md))"
       setting :pool, nil, OptionRules.object("a Guildhall::Pool", :dispatch).or(nil),
-        "the pool that payloads are dispatched to: one that is shared with the rest of the process, or has a number of workers of " \
-        "your own; nil: one of the application's own"
+        "the pool that payloads are dispatched to, such as `Guildhall.pool`; nil: one of the application's own"
       setting :logger, nil, LOGGER.or(nil),
-        "where the application's and librdkafka's log goes. Unless set: `guildhall server` logs to standard output from " \
-        "INFO on, any other process to standard error from WARN on. nil, set by hand: silence"
+        "where the application's and librdkafka's log goes. Unless set: of `guildhall server` standard output from " \
+        "INFO on, else standard error from WARN on. nil, set by hand: silence"
       RULES = settings.rules
       private_constant :RULES
 
