@@ -46,6 +46,7 @@ module Guildhall
           @wakes = Thread::Queue.new
           @tend_at = @began_at = Clock.now
           @deadline = @problem = nil
+          @awaiting = false # whether messages were handed over of which nobody knows yet what has become of them
         end
 
         # Where a subscriber ends its thread (Thread.exit), another one goes on.
@@ -136,6 +137,8 @@ module Guildhall
           rows = @leases.take.flat_map { |shard| Message.waiting.where(shard:).order(:id).limit(ROWS).to_a }
           rows.any? && deliver(rows).positive?
         ensure
+          @producer.purge if @awaiting # it would arrive behind what another relay, which may have the leases from now on, sends
+          @awaiting = false
           @leases.release
         end
 
@@ -159,11 +162,13 @@ module Guildhall
         def send_rows(rows)
           failures = {}
           ready = rows.to_h { |row| [row, prepare(row, failures)] }.compact
+          @awaiting = true
           deliveries, error = produce(ready.values)
           ready.each_key.with_index do |row, index|
             failures[row] = index < deliveries.size ? failure(deliveries[index]) : error
             error = NOT_SENT if index == deliveries.size
           end
+          @awaiting = gives_up?
           rows.to_h { |row| [row, failures[row]] }.compact
         end
 

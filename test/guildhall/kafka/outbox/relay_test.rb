@@ -168,6 +168,36 @@ class OutboxRelayTest < GuildhallTest
     RUBY
   end
 
+  # Its leases are free from then on: what still arrived would arrive behind what another relay sends. Also where a subscriber ends its thread.
+  def test_what_nobody_waits_for_any_more_is_dropped_before_the_leases_are_given_back
+    assert_outbox(<<~'RUBY')
+      Outbox.produce(topic: "orders", key: "a", payload: "1")
+      order = []
+      producer = StuckProducer.new
+      producer.singleton_class.prepend(Module.new { define_method(:purge) { super().tap { order << :dropped } } })
+      leases = Outbox::Shard::Leases.new("relay")
+      leases.singleton_class.prepend(Module.new { define_method(:release) { super().tap { order << :released } } })
+      one = relay(producer, leases:).start
+      eventually("handed over") { producer.waits&.any? }
+      one.stop(Guildhall::Clock.now)
+      equal(true, one.close(Guildhall::Clock.now + 60))
+      equal([%i[dropped released], 1], [order, Message.waiting.count])
+
+      order.clear
+      ended = false
+      subscription = Guildhall::Kafka.instrumentation.subscribe("outbox.measured") { ended ||= producer.sent.size == 2 && Thread.exit }
+      producer.sent.clear
+      Outbox.produce(topic: "orders", key: "a", payload: "2")
+      handed_over = producer.waits.object_id
+      relaying(producer, leases:) do
+        eventually("handed over") { producer.waits.object_id != handed_over && producer.waits.any? }
+        Travel.seconds += 6
+        eventually("its thread has ended, and another one goes on") { order.first(2).size == 2 }
+        equal(%i[dropped released], order.first(2))
+      end
+    RUBY
+  end
+
   # For each message by itself that would be a fifth of a second.
   def test_a_stop_waits_once_for_all_messages
     assert_outbox(<<~'RUBY')
