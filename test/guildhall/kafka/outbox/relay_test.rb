@@ -204,6 +204,27 @@ class OutboxRelayTest < GuildhallTest
     RUBY
   end
 
+  # All hundred rows of four shards would be 6 GB, of the largest.
+  def test_a_turn_has_no_more_bytes_than_memory_is_for
+    assert_outbox(<<~'RUBY')
+      payload = "x" * 5_000_000
+      20.times { |number| Outbox.produce(topic: "orders", key: "key #{number % 5}", payload: "#{number} #{payload}") }
+      Outbox.produce(topic: "orders", key: "key 1", payload: nil)
+      turns = []
+      producer = FakeProducer.new
+      producer.singleton_class.prepend(Module.new { define_method(:start_all) { |messages, seconds| super(messages, seconds).tap { turns << messages.sum { |one| one[:payload].to_s.bytesize } } } })
+      relaying(producer) { eventually("sent") { Message.none? } }
+      equal(true, turns.max <= 64 * 1024 * 1024)
+      numbers = producer.sent.map { |message| [message[:key], message[:payload]&.to_i] }.group_by(&:first).transform_values { |some| some.map(&:last) }
+      equal((0...5).to_h { |key| ["key #{key}", [key, key + 5, key + 10, key + 15, *(nil if key == 1)]] }.tap { |all| all["key 1"] << nil }, numbers)
+      Outbox::Relay.send(:remove_const, :BYTES)
+      Outbox::Relay::BYTES = 10 # less than one row has
+      Outbox.produce(Array.new(3) { |number| {topic: "orders", key: "key 1", payload: "larger #{number}"} })
+      relaying(producer) { eventually("sent") { Message.none? } }
+      equal(3.times.map { |number| "larger #{number}" }, producer.sent.last(3).map { |message| message[:payload] })
+    RUBY
+  end
+
   # For each message by itself that would be a fifth of a second.
   def test_a_stop_waits_once_for_all_messages
     assert_outbox(<<~'RUBY')
