@@ -109,7 +109,8 @@ module Guildhall
         # Blocks until the broker runs, and says on standard error where. Each process of the folder gets the same one.
         # @param folder [String] whose processes share it
         # @return [String] for the setting `bootstrap.servers`
-        # @raise [EmbeddedBrokerError] where it does not start within a minute, or others may use the folder for its socket
+        # @raise [EmbeddedBrokerError] where it does not start within a minute, others may use the folder for its socket, or it
+        #   cannot be made there
         def broker(folder: Dir.pwd, idle_seconds: IDLE_SECONDS, out: $stderr)
           @address ||= {}
           @address[folder] ||= begin
@@ -146,6 +147,9 @@ module Guildhall
             lock.flock(File::LOCK_EX)
             reach("#{path}.sock") || launch("#{path}.sock", idle_seconds)
           end
+        rescue SystemCallError, ::ArgumentError => error # a path that is too long for a socket, say, or a disk that is full
+          raise EmbeddedBrokerError, "the broker for development needs a directory with room, whose path is short, and that you may " \
+                                     "write to: set TMPDIR to one, or set the brokers yourself (#{error.message})"
         end
 
         def reach(socket)

@@ -91,6 +91,23 @@ class DevelopmentTest < GuildhallTest
     end
   end
 
+  def test_a_folder_that_no_socket_can_be_made_in
+    Dir.mktmpdir do |folder|
+      long = File.join(folder, "x" * 120)
+      other = File.join(folder, "other")
+      [long, other].each { |name| Dir.mkdir(name) }
+      program = 'require "guildhall/kafka"; Guildhall::Kafka::Development.broker(folder: ARGV[0])'
+      _, err, = run_ruby(program, folder, env: {"TMPDIR" => long})
+      assert_match(/needs a directory with room, whose path is short, .*: set TMPDIR to one, .* \(too long .*EmbeddedBrokerError/, err)
+      FileUtils.mkdir_p("#{other}/guildhall-#{Process.euid}", mode: 0o700)
+      path, = run_ruby('require "guildhall/kafka"; print Guildhall::Kafka::Development.send(:path, ARGV[0])', folder, env: {"TMPDIR" => other})
+      Dir.mkdir("#{path}.lock")
+      out, err, = run_ruby(program, folder, env: {"TMPDIR" => other})
+      assert_match(/set TMPDIR to one, .*\(Is a directory .*EmbeddedBrokerError/, err)
+      assert_empty out
+    end
+  end
+
   def test_a_broker_that_ends_while_it_starts_is_not_waited_for
     for_folder do |folder|
       error = assert_raises(Guildhall::Kafka::EmbeddedBrokerError) { Guildhall::Kafka::Development.broker(folder:, idle_seconds: "soon") }

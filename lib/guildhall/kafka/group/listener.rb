@@ -259,7 +259,8 @@ module Guildhall
         end
 
         def create_topics
-          creation = Broker::TopicCreation.new(settings, Routing::DeclaredTopic.made(@topics)) do |error, name|
+          declared = Routing::DeclaredTopic.made(@topics, routed: Kafka.development_broker?(settings))
+          creation = Broker::TopicCreation.new(settings, declared) do |error, name|
             @runtime.error(error, "topic_creation", group: @group, topic: name)
           end
           # While no broker answers it does not poll, but counts as alive (`polled_at`).

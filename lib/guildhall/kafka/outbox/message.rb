@@ -73,10 +73,13 @@ module Guildhall
         end
 
         # @return [Hash{Symbol=>Object}] what a producer takes
+        # @raise [Guildhall::ArgumentError, DecodeError] where `options` are not what {.write} has written
         def to_message
           more = options ? CODEC.decode(options) : {}
-          headers = more[:headers].to_h.transform_keys(&:to_s)
-          {**more, topic:, key:, payload:, headers: {**headers, HEADER => id.to_s}}
+          headers = more.is_a?(Hash) ? more.fetch(:headers, {}) : more
+          raise Guildhall::ArgumentError, "the row's options must be MessagePack of a Hash, and so its headers" unless headers.is_a?(Hash)
+
+          {**more, topic:, key:, payload:, headers: {**headers.transform_keys(&:to_s), HEADER => id.to_s}}
         end
       end
     end

@@ -25,6 +25,7 @@ module Guildhall
         POLL_SECONDS = 1 # between two looks for rows, where the database wakes nobody
         TEND_SECONDS = Shard::Leases::RENEW_SECONDS # between two renewals of leases, and two events outbox.measured
         ROWS = 100 # of a shard in a turn
+        BYTES = 67_108_864 # of payloads in a turn, but for a single row: a process that they do not fit into would be killed by each turn
         FULL_SECONDS = 5 # for room in the producer's queue
         FENCE_SECONDS = 1 # between two looks whether leases are late
         SILENT_SECONDS = 30 # of a turn, after which brokers are a problem
@@ -33,8 +34,8 @@ module Guildhall
         # The producer has failed, not the message.
         PASSING = %i[fatal gapless_guarantee].freeze
         NOT_SENT = TimeoutError.new("a message before this one was not sent").freeze
-        private_constant :POLL_SECONDS, :TEND_SECONDS, :ROWS, :FULL_SECONDS, :FENCE_SECONDS, :SILENT_SECONDS, :STOP_SECONDS, :PAUSES,
-          :PASSING, :NOT_SENT
+        private_constant :POLL_SECONDS, :TEND_SECONDS, :ROWS, :BYTES, :FULL_SECONDS, :FENCE_SECONDS, :SILENT_SECONDS, :STOP_SECONDS,
+          :PAUSES, :PASSING, :NOT_SENT
 
         # @return [String, nil] why nothing is sent now; nil: nothing is wrong
         attr_reader :problem
@@ -46,6 +47,7 @@ module Guildhall
           @wakes = Thread::Queue.new
           @tend_at = @began_at = Clock.now
           @deadline = @problem = nil
+          @awaiting = false # whether messages were handed over of which nobody knows yet what has become of them
         end
 
         # Where a subscriber ends its thread (Thread.exit), another one goes on.
@@ -133,10 +135,27 @@ module Guildhall
         # @return [Boolean] whether it has got anywhere
         def turn
           @began_at = Clock.now
-          rows = @leases.take.flat_map { |shard| Message.waiting.where(shard:).order(:id).limit(ROWS).to_a }
+          rows = read(@leases.take)
           rows.any? && deliver(rows).positive?
         ensure
+          @producer.purge if @awaiting # it would arrive behind what another relay, which may have the leases from now on, sends
+          @awaiting = false
           @leases.release
+        end
+
+        # @return [Array<Message>] the first ones of each shard, as many as there is room for
+        def read(shards)
+          bytes = 0
+          ids = shards.flat_map do |shard|
+            sizes = Message.waiting.where(shard:).order(:id).limit(ROWS).pluck(:id, ::Arel.sql("LENGTH(payload)"))
+            taken = sizes.take_while do |_, size|
+              before = bytes
+              bytes += size.to_i
+              before.zero? || bytes <= BYTES
+            end
+            taken.map(&:first)
+          end
+          ids.any? ? Message.where(id: ids).order(:id).to_a : []
         end
 
         # @return [Integer] rows for which nothing is left to do
@@ -159,11 +178,13 @@ module Guildhall
         def send_rows(rows)
           failures = {}
           ready = rows.to_h { |row| [row, prepare(row, failures)] }.compact
+          @awaiting = true
           deliveries, error = produce(ready.values)
           ready.each_key.with_index do |row, index|
             failures[row] = index < deliveries.size ? failure(deliveries[index]) : error
             error = NOT_SENT if index == deliveries.size
           end
+          @awaiting = gives_up?
           rows.to_h { |row| [row, failures[row]] }.compact
         end
 

@@ -33,7 +33,8 @@ module Guildhall
           RENEW_SECONDS = 5
           KEPT = 2 / 3.0 # of the seconds: the rest is for what is on its way then
           AT_ONCE = 4 # so that other processes find shards, too
-          private_constant :KEPT
+          LOST = -Float::INFINITY # others have taken some over
+          private_constant :KEPT, :LOST
 
           # @param owner [String] no other process has the same
           def initialize(owner, seconds: SECONDS)
@@ -59,7 +60,8 @@ module Guildhall
 
             lease = another
             now = Clock.now
-            @renewed_at = now if Shard.where(lease: @lease).update_all(lease:) == @taken
+            all = Shard.where(lease: @lease).update_all(lease:) == @taken
+            @renewed_at = all ? now : LOST # the clock says nothing of the time for which the machine was suspended
             @lease = lease
           end
 

@@ -32,6 +32,14 @@ module Guildhall
             [limit, file && used(File.dirname(file))]
           end
 
+          # @return [Array(Integer | nil, Integer | nil)] as {.limit_and_used}, of the machine; nil: its system does not say it there
+          def machine
+            total, available = File.read("/proc/meminfo").scan(/^Mem(?:Total|Available): +(\d+) kB$/).flatten.map { it.to_i * 1024 }
+            [total, available && (total - available)]
+          rescue SystemCallError
+            [nil, nil]
+          end
+
           private
 
           def used(folder)

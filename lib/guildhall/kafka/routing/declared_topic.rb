@@ -20,8 +20,14 @@ module Guildhall
           end
         end
 
+        # @param routed [Boolean] whether it creates all that have a route
         # @return [Array<DeclaredTopic>] those that the application creates where they are missing
-        def self.made(topics) = all(topics).select(&:made)
+        def self.made(topics, routed: false)
+          return all(topics).select(&:made) unless routed
+
+          others = topics.reject(&:pattern?).map { |topic| new(name: topic.name, config: TopicConfig.new(inherited: true)) }
+          [*all(topics), *others].uniq(&:name).map { |one| one.with(made: true) }
+        end
 
         # @return [Array<DeclaredTopic>]
         def self.of(topic)

@@ -165,29 +165,31 @@ module Guildhall
           @runtime.timer&.after(0) { @runtime.publish(name, **payload) }
         end
 
-        # What the process may take, in bytes.
+        # What the process may take, in bytes: its part of the control group's limit and of the machine's memory, and its own limit.
         # @api private
         class Memory
           # @return [Integer, nil] nil: there is no limit
           attr_reader :limit
 
-          # @param processes [Integer] that share the limit of the control group
+          # @param processes [Integer] that share the limit of the control group, and the machine
           # @param own [Integer, nil] the limit of this process alone
           def initialize(processes: 1, own: nil)
             @processes = processes
-            @group = Reporting::ProcessMemory.limit_and_used.first
             @own = own
-            @limit = [*@group&./(processes), *own].min
+            @limit = [*shared.map { |limit, _| limit / processes }, *own].min
           end
 
           def resident = Reporting::ProcessMemory.resident
 
           # @return [Integer, nil] of the limit; nil: there is none
           def left
-            group = (@group - (Reporting::ProcessMemory.limit_and_used.last || @group)) / @processes if @group
             own = @own - (resident || @own) if @own
-            [*group, *own].min
+            [*shared.map { |limit, used| (limit - (used || limit)) / @processes }, *own].min
           end
+
+          private
+
+          def shared = [Reporting::ProcessMemory.limit_and_used, Reporting::ProcessMemory.machine].select(&:first)
         end
 
         # A process that the application forks has no thread that bounds its memory.

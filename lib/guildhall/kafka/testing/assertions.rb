@@ -14,10 +14,10 @@ module Guildhall
       module Assertions
         # @param subject [OfflineTopic, Offline::Producer, nil] nil: what the block produces with the application's producer
         # @param expected [Hash{Symbol=>Object}] as {Expectation#initialize} takes it
-        def assert_produced(subject = nil, **expected, &block) = met!(Expectation.new(:produced, **expected), block || subject)
+        def assert_produced(subject = nil, **expected, &block) = met!(Expectation.new(:produced, **expected), one_of(subject, block))
 
         # (see #assert_produced)
-        def refute_produced(subject = nil, **expected, &block) = unmet!(Expectation.new(:produced, **expected), block || subject)
+        def refute_produced(subject = nil, **expected, &block) = unmet!(Expectation.new(:produced, **expected), one_of(subject, block))
 
         # @param topic [OfflineTopic]
         # @param expected [Hash{Symbol=>Object}] as {Expectation#initialize} takes it
@@ -34,6 +34,12 @@ module Guildhall
         def refute_marked(topic, count = nil) = unmet!(MarkedExpectation.new(count), topic)
 
         private
+
+        def one_of(subject, block)
+          return block || subject unless block && subject
+
+          raise Guildhall::ArgumentError, "a topic and a block were given: which of them is to have produced it? Leave out the other one"
+        end
 
         def met!(expectation, subject) = assert(expectation.met?(subject), -> { expectation.failure })
         def unmet!(expectation, subject) = refute(expectation.met?(subject), -> { expectation.failure(negated: true) })

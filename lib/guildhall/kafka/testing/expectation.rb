@@ -23,15 +23,20 @@ module Guildhall
           unknown = criteria.keys.find { |name| !MESSAGE.include?(name) }
           raise Guildhall::ArgumentError, OptionRules.unknown("keyword #{unknown}", unknown, [*MESSAGE, :times]) if unknown
 
+          unless times.nil? || times.is_a?(Integer) || times.is_a?(Range)
+            raise Guildhall::ArgumentError, "times: must be an Integer or a Range, not #{times.inspect}"
+          end
+
           @kind = kind
           @times = times
           @criteria = criteria
         end
 
-        # @param subject [OfflineTopic, Offline::Producer, #call] what is called is called, {Testing.offline}
+        # @param subject [OfflineTopic, Offline::Producer, Proc] a Proc is called, {Testing.offline}; dead letters only an OfflineTopic has
+        # @raise [Guildhall::ArgumentError] for another subject
         def met?(subject)
-          subject = Testing.offline { |producer| producer.tap { subject.call } } if subject.is_a?(Proc)
-          @subject = subject
+          subject = Testing.offline { |producer| producer.tap { subject.call } } if subject.is_a?(Proc) && @kind == :produced
+          @subject = Expectation.checked(subject, "what was #{Expectation.verb(@kind)}", *(Offline::Producer if @kind == :produced))
           @messages = @kind == :produced ? subject.produced : subject.dead_letters
           count = @messages.count { |message| differences(message).empty? }
           @times ? @times === count : count.positive?
@@ -40,16 +45,27 @@ module Guildhall
         # @param negated [Boolean] whether it was met, and should not be
         # @return [String] what was there instead
         def failure(negated: false)
-          ["expected #{name} #{"not " if negated}to have #{self}; #{seen}", *listed, *errors].join("\n")
+          ["expected #{name} #{"not " if negated}to have #{self}; #{seen}", *listed, *hint, *errors].join("\n")
         end
 
         def to_s
           criteria = @criteria.map { |name, value| "#{name} #{describe(value)}" }
           times = " #{@times} time#{"s" unless @times == 1}" if @times
-          "#{@kind == :produced ? "produced" : "dead-lettered"} a message#{" with " if criteria.any?}#{criteria.join(", ")}#{times}"
+          "#{Expectation.verb(@kind)} a message#{" with " if criteria.any?}#{criteria.join(", ")}#{times}"
         end
 
         private
+
+        # JSON has no Symbols.
+        def hint
+          expected = @criteria[:payload]
+          return unless expected.is_a?(Hash) && expected.any? { |key, _| key.is_a?(Symbol) }
+
+          strings = ::JSON.parse(::JSON.generate(expected))
+          "  the keys of a decoded payload are Strings: payload: #{strings}" if @messages.any? { |one| strings == decoded(one) }
+        rescue ::JSON::JSONError
+          nil
+        end
 
         def name = @subject.is_a?(OfflineTopic) ? @subject.name : "the producer"
         def seen = "it has #{@messages.empty? ? "none" : "#{@messages.size}:"}"
@@ -110,6 +126,19 @@ module Guildhall
         def errors = @subject.is_a?(OfflineTopic) ? Expectation.errors(@subject) : []
 
         class << self
+          def verb(kind) = kind == :produced ? "produced" : "dead-lettered"
+
+          # @param others [Array<Class>] that may be asked as well
+          # @return [OfflineTopic, Object] the subject
+          # @raise [Guildhall::ArgumentError] where it knows nothing of that
+          def checked(subject, what, *others)
+            return subject if [OfflineTopic, *others].any? { |one| one === subject }
+
+            given = subject.nil? ? "nothing" : Config::Secrets.kind(subject)
+            raise Guildhall::ArgumentError, "#{what} is asked of a topic (Testing.topic(\"orders\").deliver(…))" \
+                                            "#{" or of a block" if others.any?}, but #{given} was given"
+          end
+
           # @return [Array<String>] lines of what the consumer has raised
           def errors(topic)
             topic.errors.map { |error| "  its consumer has raised #{error.class}: #{error.message[0, TEXT]}#{place(error)}" }.tally
@@ -125,10 +154,16 @@ module Guildhall
       # (see Expectation) that messages are done.
       class MarkedExpectation
         # @param count [Integer, nil] of the first messages; nil: all that were delivered
-        def initialize(count = nil) = @count = count
+        def initialize(count = nil)
+          unless count.nil? || count.is_a?(Integer)
+            raise Guildhall::ArgumentError, "the count of messages that are marked must be an Integer, not #{count.inspect}"
+          end
+
+          @count = count
+        end
 
         def met?(topic)
-          @topic = topic
+          @topic = Expectation.checked(topic, "what was marked")
           topic.done == expected
         end
 

@@ -18,7 +18,8 @@ module Guildhall
         PAUSE_SECONDS = 0.0005 # between two attempts
         ROUNDING_SECONDS = 0.000_001 # of times as Floats: what is due has to be due
         KEYWORDS = %i[key headers timestamp].freeze
-        private_constant :MAX_PAUSES, :PAUSE_SECONDS, :ROUNDING_SECONDS, :KEYWORDS
+        REASONS = %i[shutdown revoked].freeze # of leaving
+        private_constant :MAX_PAUSES, :PAUSE_SECONDS, :ROUNDING_SECONDS, :KEYWORDS, :REASONS
 
         # @return [Array<Array<Integer>>] the offsets that each call of `consume` was called with, of its own topic
         attr_reader :calls
@@ -49,17 +50,20 @@ module Guildhall
         #   `perform_later` sends; a {Message} has a key, headers and time of its own; anything else is encoded as the route says
         # @param key [String, nil] of all others
         # @param headers [Hash{String=>String}] of all others
-        # @param timestamp [Time, nil] of all others; nil: now
+        # @param timestamp [Time, Integer, nil] of all others; an Integer: milliseconds since 1970; nil: now
         # @raise [Guildhall::Error] if a message is retried for ever: without a dead letter queue, a failing one is
-        # @raise [Guildhall::ArgumentError] for another keyword
+        # @raise [Guildhall::ArgumentError] for another keyword, for what no producer would send, and after {#leave}
         def deliver(*payloads, key: nil, headers: {}, timestamp: nil, **others)
           if (keyword = others.keys.first)
             raise Guildhall::ArgumentError, "#{OptionRules.unknown("keyword #{keyword}", keyword, KEYWORDS)}; a payload that is a Hash " \
                                             "needs braces: deliver({\"id\" => 7})"
           end
+          raise Guildhall::ArgumentError, "deliver needs a message; nil is a tombstone" if payloads.empty?
+          raise Guildhall::ArgumentError, "#{self} has left: make another one by Testing.topic" if @left
+
           act do
             messages = payloads.map { |one| one.is_a?(Message) ? one : message(one, key, headers, timestamp) }
-            lane(@topic).deliver(messages.map { |one| one.with(payload: @serializing.call({topic: name, payload: one.payload})[:payload]) })
+            lane(@topic).deliver(messages.map { |one| sendable(one) })
             @delivered += messages.size
           end
         end
@@ -67,8 +71,14 @@ module Guildhall
         # Lets time pass for this topic, and what is due meanwhile happen, in order: retry topics, `delay`, `throttle`, pauses; what was
         # sent by `produce_later` (a job's `retry_on wait:` does that) to this topic is delivered. `Time.now` is that much later from now on
         # while this topic is at work. Nothing waits.
-        # @param seconds [Numeric]
+        # @param seconds [Numeric, ActiveSupport::Duration]
+        # @raise [Guildhall::ArgumentError] unless it is a number that is finite and not negative
         def travel(seconds)
+          seconds = seconds.to_f if defined?(::ActiveSupport::Duration) && seconds.is_a?(::ActiveSupport::Duration)
+          unless seconds.is_a?(Numeric) && seconds.finite? && !seconds.negative?
+            raise Guildhall::ArgumentError, "travel takes seconds from 0 on (30, or 5.minutes), not #{seconds.inspect}"
+          end
+
           @target = @travelled + seconds
           act(&:itself)
           while (left = seconds_to_next) && @travelled + left <= @target
@@ -87,7 +97,15 @@ module Guildhall
 
         # Stops as the process does, or as a rebalance: the consumer's `shutdown` or `revoked` is called.
         # @param reason [Symbol] :shutdown or :revoked
-        def leave(reason = :shutdown) = act { partition.leave(reason) }
+        # @raise [Guildhall::ArgumentError] for another reason
+        def leave(reason = :shutdown)
+          unless REASONS.include?(reason)
+            raise Guildhall::ArgumentError, "leave takes #{REASONS.map(&:inspect).join(" or ")}, not #{reason.inspect}"
+          end
+
+          @left = true
+          act { partition.leave(reason) }
+        end
 
         # @return [Integer] offset of the first message that is not done, which would be committed; messages count from 0
         def done = lane(@topic).done
@@ -135,6 +153,13 @@ module Guildhall
         # Where Active Job's base class is not loaded, nothing is a job; asking would load it.
         def job?(payload)
           defined?(::ActiveJob) && !::ActiveJob.autoload?(:Base) && defined?(::ActiveJob::Base) && payload.is_a?(::ActiveJob::Base)
+        end
+
+        # @return [Message] with bytes
+        # @raise [Guildhall::ArgumentError] for what no producer would send
+        def sendable(message)
+          made = message.with(payload: @serializing.call({topic: name, payload: message.payload})[:payload])
+          made.tap { Producing::Sender.check!({topic: name, **made.to_h}) }
         end
 
         # Pauses pass at once: time does, for this topic.
@@ -218,16 +243,42 @@ module Guildhall
         def now(...) = super + TimeTravel.later
       end
 
-      # Replaces an application's producer for the time of a block.
+      # Replaces an application's producer for the time of a block: in the thread that calls it and those that are made in it, whatever
+      # other blocks do at the same time, as where tests run in threads. A thread that was there before gets the block's that began last.
       module StandIn
-        def producer = @stand_in || super
+        KEY = :guildhall_stand_in
+        LOCK = Mutex.new
+
+        # A block, and the one in which it was called.
+        class Block
+          attr_reader :producer, :outer
+
+          def initialize(producer, outer)
+            @producer = producer
+            @outer = outer
+          end
+
+          def within?(other) = equal?(other) || (@outer&.within?(other) || false)
+        end
+        private_constant :KEY, :LOCK, :Block
+
+        def producer
+          running = @stand_ins
+          return super if running.nil? || running.empty?
+
+          mine = Fiber[KEY]
+          mine = mine.outer until mine.nil? || running.include?(mine)
+          running.reverse_each.find { |block| mine.nil? || block.within?(mine) }.producer
+        end
 
         def stand_in(producer)
-          before = @stand_in
-          @stand_in = producer
+          before = Fiber[KEY]
+          block = Fiber[KEY] = Block.new(producer, before)
+          LOCK.synchronize { @stand_ins = [*@stand_ins, block].freeze }
           yield
         ensure
-          @stand_in = before
+          LOCK.synchronize { @stand_ins = (@stand_ins - [block]).freeze }
+          Fiber[KEY] = before
         end
       end
       Application.prepend(StandIn)
@@ -269,10 +320,13 @@ module Guildhall
           def record(message)
             offset = @next_offset
             @next_offset += 1
-            Ractor.make_shareable(Record.new(topic: @name, partition: 0, offset:, timestamp: message.timestamp || Time.now,
+            Ractor.make_shareable(Record.new(topic: @name, partition: 0, offset:, timestamp: time(message.timestamp),
               key: message.key&.dup, raw_payload: message.payload&.dup,
-              headers: message.headers.to_h { |name, value| [name.to_s, value.dup] }))
+              headers: message.headers.to_h.to_h { |name, value| [name.to_s, value.is_a?(Array) ? value.map { text(it) } : text(value)] }))
           end
+
+          def time(given) = given.is_a?(Integer) ? Time.at(Rational(given, 1000)) : given || Time.now
+          def text(value) = value.is_a?(String) ? value.dup : value&.to_s
         end
 
         # A message that no broker has sent, with the methods of {Record}.

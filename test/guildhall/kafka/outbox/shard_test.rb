@@ -69,7 +69,7 @@ class OutboxShardTest < GuildhallTest
       equal(false, late.call(0))
       Shard.where(id: held.first).update_all(lease: "other")
       one.renew
-      equal([false, true], [late.call(0), late.call(2500)])
+      equal(true, late.call(0)) # whatever its clock says: it stands still while the machine is suspended
       one.renew
       equal(true, late.call(0))
       one.release

@@ -205,10 +205,22 @@ class KafkaFullCollectionsTest < GuildhallTest
   end
 
   def test_what_is_left_of_the_smaller_limit_counts
+    group, machine = Guildhall::Kafka::Reporting::ProcessMemory.then { |memory| [memory.limit_and_used.first, memory.machine.first] }
     memory = FullCollections::Memory.new(processes: 2, own: 1 << 50)
-    assert_equal [1 << 50, Guildhall::Kafka::Reporting::ProcessMemory.limit_and_used.first&./(2)].compact.min, memory.limit
+    assert_equal [1 << 50, *group&./(2), *machine&./(2)].min, memory.limit
     assert_operator memory.left, :<, memory.limit
-    assert_nil FullCollections::Memory.new.left unless Guildhall::Kafka::Reporting::ProcessMemory.limit_and_used.first
+    assert_equal 1, FullCollections::Memory.new(own: 1).limit
+    assert_nil FullCollections::Memory.new.left unless group || machine
+  end
+
+  # A process without a control group would otherwise grow by as much as it has, on a machine that has not that much.
+  def test_the_memory_of_the_machine_is_a_limit
+    skip "no /proc/meminfo" unless File.exist?("/proc/meminfo")
+
+    total = File.read("/proc/meminfo")[/MemTotal: +(\d+)/, 1].to_i * 1024
+    memory = FullCollections::Memory.new
+    assert_operator memory.limit, :<=, total
+    assert_includes 0..total, memory.left
   end
 
   # A list whose first element has grown old, and is dropped: minor collections keep all that is added to it.

@@ -119,6 +119,59 @@ class TestingExpectationsTest < GuildhallTest
     end
   end
 
+  # One that asked of the wrong thing would pass with `refute`.
+  def test_what_is_asked_of_the_wrong_thing_is_refused
+    orders = topic("orders").deliver({"id" => 1})
+    {
+      -> { assert_produced(topic: "copies") } => /produced is asked of a topic .* or of a block, but nothing was given/,
+      -> { refute_produced("orders") } => /a String was given/,
+      -> { assert_produced(orders, topic: "copies") { nil } } => /a topic and a block/,
+      -> { refute_dead_lettered(-> { self.class.elsewhere(1) }) } => /dead-lettered is asked of a topic .*, but a Proc was given/,
+      -> { Guildhall::Kafka::Testing.offline { |producer| refute_dead_lettered(producer, payload: {"id" => 1}) } } => /Producer was given/,
+      -> { refute_marked(nil) } => /marked is asked of a topic .*, but nothing was given/,
+      -> { assert_marked(orders, "1") } => /must be an Integer, not "1"/,
+      -> { assert_produced(orders, times: "1") } => /times: must be an Integer or a Range, not "1"/
+    }.each { |wrong, text| assert_match text, assert_raises(Guildhall::ArgumentError, text.inspect, &wrong).message }
+  end
+
+  def test_a_payload_with_symbols_as_keys
+    orders = topic("orders").deliver({"id" => 1})
+    assert_match(/the keys of a decoded payload are Strings: payload: {"copy" => 1}/, refused { assert_produced(orders, payload: {copy: 1}) })
+    refute_match(/keys of a decoded/, refused { assert_produced(orders, payload: {copy: 2}) })
+  end
+
+  # As Minitest's `parallelize_me!` has them: the blocks overlap, and end in the order in which they began.
+  def test_blocks_in_threads_at_the_same_time
+    steps = Array.new(4) { Thread::Queue.new }
+    first = Thread.new do
+      Guildhall::Kafka::Testing.offline do |producer|
+        steps[0] << true
+        steps[1].pop
+        Thread.new { self.class.elsewhere(1) }.join
+        Guildhall::Kafka::Testing.offline { |inner| [self.class.elsewhere(2), assert_equal(["order 2"], payloads(inner))] }
+        payloads(producer)
+      end
+    end
+    second = Thread.new do
+      steps[0].pop
+      Guildhall::Kafka::Testing.offline do |producer|
+        steps[1] << true
+        first.join
+        self.class.elsewhere(3)
+        steps[2] << true
+        steps[3].pop
+        payloads(producer)
+      end
+    end
+    steps[2].pop(timeout: 60)
+    self.class.elsewhere(4) # a thread that was there before
+    steps[3] << true
+    assert_equal [["order 1"], ["order 3", "order 4"]], [first.value, second.value]
+    assert_instance_of Guildhall::Kafka::Producer, Guildhall::Kafka.producer
+  end
+
+  def payloads(producer) = producer.produced.map { |message| message[:payload] }
+
   def test_matchers_of_rspec
     require "guildhall/kafka/testing/rspec"
     extend Guildhall::Kafka::Testing::RSpec

@@ -54,6 +54,43 @@ class OfflineTopicTest < GuildhallTest
     end
   end
 
+  # It is as no broker would have it: what the consumer does with it tells nothing.
+  def test_what_no_producer_sends_is_not_delivered
+    orders = topic("orders")
+    {
+      [{"id" => 1}, {key: 7}] => /key must be a String or nil, not an Integer/,
+      [{"id" => 1}, {headers: [1]}] => /headers must be a Hash/,
+      [{"id" => 1}, {timestamp: "now"}] => /timestamp must be milliseconds/,
+      [Guildhall::Kafka::Testing.message({"id" => 1}, key: :a), {}] => /key must be a String/
+    }.each { |(payload, given), text| assert_match text, assert_raises(Guildhall::ArgumentError) { orders.deliver(payload, **given) }.message }
+    assert_match(/deliver needs a message/, assert_raises(Guildhall::ArgumentError) { orders.deliver }.message)
+    assert_equal [0, []], [orders.delivered, orders.calls]
+    given = []
+    middleware = lambda do |call, &consume|
+      given << [call.messages.first.headers, call.messages.first.timestamp] if call.event == :consume
+      consume.call
+    end
+    @application.config.middleware = [middleware]
+    topic("orders").deliver({"id" => 1}, headers: {number: 1, none: nil, many: [:a, nil]}, timestamp: 1_700_000_000_250)
+    assert_equal [{"number" => "1", "none" => nil, "many" => ["a", nil]}, Time.at(1_700_000_000.25r)], given.first
+  end
+
+  def test_wrong_uses_say_what_to_do
+    orders = topic("orders")
+    {
+      -> { orders.travel(nil) } => /travel takes seconds from 0 on .*, not nil/,
+      -> { orders.travel(-1) } => /not -1/,
+      -> { orders.travel(Float::INFINITY) } => /not Infinity/,
+      -> { orders.leave(:nonsense) } => /leave takes :shutdown or :revoked, not :nonsense/,
+      -> { orders.leave.deliver({"id" => 1}) } => /orders has left: make another one/,
+      -> { Guildhall::Kafka::Testing.topic("orders", group: "other", application: @application) } => /topic orders: unknown group other; there are guildhall/,
+      -> { Guildhall::Kafka::Testing.factory(key: "a") } => /factory needs a block/,
+      -> { Guildhall::Kafka::Testing.factory(kye: "a") { 1 } } => /unknown keyword kye; there are key/,
+      -> { Guildhall::Kafka::Testing.factory(&:to_s).one("id" => 1) } => /a payload that is a Hash: this factory makes String/
+    }.each { |wrong, text| assert_match text, assert_raises(Guildhall::ArgumentError, text.inspect, &wrong).message }
+    assert_equal "orders", Guildhall::Kafka::Testing.topic(:orders, application: @application).name
+  end
+
   # The double took any message.
   def test_what_the_producer_refuses_is_refused_here_too
     {{topc: "nope", payload: "x"} => /topic/, {topic: "no good", payload: "x"} => /topic/, {topic: "t", payload: "x", key: 5} => /key/}.each do |message, text|
