@@ -20,6 +20,12 @@ module Guildhall
       PROGRAM = 'require "guildhall/kafka/development"; Guildhall::Kafka::Development::Host.run(*ARGV)'
       private_constant :IDLE_SECONDS, :START_SECONDS, :PROGRAM
 
+      # Its address, which tells an application that it is new and has no topics: those of its routes are created when it starts.
+      # @api private
+      class Address < Testing::EmbeddedBroker::Address
+        def for_development? = true
+      end
+
       # What another process does with the broker: a connection, which is open for as long as this process lives. A forked process makes
       # its own: two that read from one connection would take each other's answers.
       # @api private
@@ -106,7 +112,7 @@ module Guildhall
       end
 
       class << self
-        # Blocks until the broker runs, and says on standard error where. Each process of the folder gets the same one.
+        # Blocks until the broker runs; who starts it says on standard error where. Each process of the folder gets the same one.
         # @param folder [String] whose processes share it
         # @return [String] for the setting `bootstrap.servers`
         # @raise [EmbeddedBrokerError] where it does not start within a minute, others may use the folder for its socket, or it
@@ -114,10 +120,12 @@ module Guildhall
         def broker(folder: Dir.pwd, idle_seconds: IDLE_SECONDS, out: $stderr)
           @address ||= {}
           @address[folder] ||= begin
-            remote = connect(folder, idle_seconds)
-            out.puts("guildhall: no broker is set: an embedded one for this folder runs at #{remote.servers} (pid #{remote.pid}); its " \
-                     "messages are gone #{idle_seconds} s after the last process that uses it")
-            Testing::EmbeddedBroker::Address.new(remote.servers, remote)
+            remote, started = connect(folder, idle_seconds)
+            if started
+              out.puts("guildhall: no broker is set: an embedded one for this folder runs at #{remote.servers} (pid #{remote.pid}); its " \
+                       "messages are gone #{idle_seconds} s after the last process that uses it")
+            end
+            Address.new(remote.servers, remote)
           end
         end
 
@@ -141,11 +149,13 @@ module Guildhall
           home
         end
 
+        # @return [Array(Remote, Boolean)] and whether this process has started the broker
         def connect(folder, idle_seconds)
           path = path(folder)
           File.open("#{path}.lock", File::CREAT | File::RDWR | File::NOFOLLOW, 0o600) do |lock|
             lock.flock(File::LOCK_EX)
-            reach("#{path}.sock") || launch("#{path}.sock", idle_seconds)
+            remote = reach("#{path}.sock")
+            [remote || launch("#{path}.sock", idle_seconds), remote.nil?]
           end
         rescue SystemCallError, ::ArgumentError => error # a path that is too long for a socket, say, or a disk that is full
           raise EmbeddedBrokerError, "the broker for development needs a directory with room, whose path is short, and that you may " \

@@ -44,6 +44,35 @@ class DevelopmentTest < GuildhallTest
     end
   end
 
+  # librdkafka would look for a topic that comes later only after minutes.
+  def test_an_application_that_starts_before_its_topics_are_there_consumes_them
+    for_folder do |folder|
+      assert_equal "5", assert_ruby(<<~'RUBY', folder, options: ["-rstringio"])
+        require "guildhall/kafka"
+        servers = Guildhall::Kafka::Development.broker(folder: ARGV[0], idle_seconds: 1, out: StringIO.new)
+        seen = Thread::Queue.new
+        Guildhall::Kafka.configure do |config|
+          config.kafka = {"bootstrap.servers": servers}
+          config.group_id = "g"
+          config.logger = nil
+        end
+        Guildhall::Kafka.routes do
+          topic("orders") do
+            initial_offset :earliest
+            consumer(Class.new(Guildhall::Kafka::Consumer) { define_method(:consume) { messages.each { |message| seen << message.raw_payload } } })
+          end
+        end
+        assigned = Thread::Queue.new
+        Guildhall::Kafka.instrumentation.subscribe("rebalance.partitions_assigned") { |event| assigned << event if event.payload[:partitions].any? }
+        Guildhall::Kafka.start
+        assigned.pop(timeout: 60) or abort "nothing is assigned"
+        Guildhall::Kafka.producer.produce_sync(topic: "orders", payload: "5")
+        print seen.pop(timeout: 60)
+        Guildhall::Kafka.stop
+      RUBY
+    end
+  end
+
   def test_the_broker_creates_topics_for_other_processes
     for_folder do |folder|
       servers = Guildhall::Kafka::Development.broker(folder:, idle_seconds: 1, out: StringIO.new)

@@ -259,7 +259,7 @@ module Guildhall
         end
 
         def create_topics
-          declared = Routing::DeclaredTopic.made(@topics, routed: Kafka.development_broker?(settings))
+          declared = Routing::DeclaredTopic.made(@topics, routed: for_development?)
           creation = Broker::TopicCreation.new(settings, declared) do |error, name|
             @runtime.error(error, "topic_creation", group: @group, topic: name)
           end
@@ -268,6 +268,9 @@ module Guildhall
           client = @client
           in_background("topic creation") { creation.try_again(client) } if creation.refused?
         end
+
+        # Whether its broker is that of {Development}, which is empty at first.
+        def for_development? = settings[:"bootstrap.servers"].respond_to?(:for_development?)
 
         def subscribe_to(named, found)
           @client.subscribe(named + found)
