@@ -24,12 +24,17 @@ class BuiltGems
   # @param name [String]
   # @param folder [String]
   # @return [String] the gem's path
-  def self.build(name, folder)
-    specification = specification(name)
-    path = File.join(folder, specification.file_name)
+  def self.build(name, folder) = package(specification(name), ROOT, folder)
+
+  # @param specification [Gem::Specification]
+  # @param root [String] where its files are
+  # @param folder [String]
+  # @return [String] the gem's path
+  def self.package(specification, root, folder)
+    path = File.join(File.expand_path(folder), specification.file_name)
     FileUtils.mkdir_p(folder)
-    specification.files.each { |file| File.chmod(File.executable?(File.join(ROOT, file)) ? 0o755 : 0o644, File.join(ROOT, file)) }
-    Dir.chdir(ROOT) { Gem::DefaultUserInteraction.use_ui(Gem::SilentUI.new) { Gem::Package.build(specification, false, !MISTAKEN, path) } }
+    specification.files.each { |file| File.chmod(File.executable?(File.join(root, file)) ? 0o755 : 0o644, File.join(root, file)) }
+    Dir.chdir(root) { Gem::DefaultUserInteraction.use_ui(Gem::SilentUI.new) { Gem::Package.build(specification, false, !MISTAKEN, path) } }
     path
   end
 

@@ -7,7 +7,7 @@ require "uri"
 require_relative "environment"
 require_relative "../lib/guildhall/version"
 
-# The web site, in build/site: the pages of docs, the README and the API documentation. docs/*.md stay Markdown as GitHub shows it; here they
+# The web site, in build/site: the pages of docs, README and API documentation. docs/*.md stay Markdown as GitHub shows it; here they
 # lose their comments (set-up of examples, marks of generated parts), and their links lead to pages of the site. VitePress makes the HTML
 # and the search, YARD the API documentation; a link that leads nowhere fails the build. SITE_BASE=/guildhall/ is for a site that is not at
 # the root of its host.
