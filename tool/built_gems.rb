@@ -62,10 +62,11 @@ class BuiltGems
 
   # @param command [Array<String>]
   # @param env [Hash{String=>String}] beside its variables
+  # @param chdir [String] where it runs
   # @return [String] its output
   # @raise [Failed]
-  def run(*command, env: {})
-    output, status = Open3.capture2e({**variables, **env}, *command, chdir: home)
+  def run(*command, env: {}, chdir: home)
+    output, status = Open3.capture2e({**variables, **env}, *command, chdir:)
     raise Failed, "failed: #{command.join(" ")}\n#{output}" unless status.success?
 
     output

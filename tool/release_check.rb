@@ -134,7 +134,9 @@ class ReleaseCheck
     home = BuiltGems.new(Dir.mktmpdir("home", @folder))
     path = compiler ? ENV.fetch("PATH") : File.dirname(RbConfig.ruby)
     env = {**NO_NETWORK, "GEM_PATH" => home.home, "PATH" => path}
-    home.run(RbConfig.ruby, "-S", "gem", "install", "--local", "--no-document", *paths, *needed, env:)
+    files = Dir.mktmpdir("files", @folder)
+    FileUtils.cp([*paths, *needed], files)
+    home.run(RbConfig.ruby, gem, "install", "--local", "--no-document", *Dir.children(files), env:, chdir: files)
     found = home.run(RbConfig.ruby, "-W0", "-e", USE, env:).lines(chomp: true)
     raise Failed, "1000 payloads gave #{found.first}, not 499500" unless found.first == "499500"
 
@@ -145,14 +147,16 @@ class ReleaseCheck
     "#{paths.size} gems of ours, #{needed.size} others"
   end
 
+  def gem = File.join(RbConfig::CONFIG["bindir"], "gem")
+
   def bundle(paths)
     folder = Dir.mktmpdir("application", @folder)
     FileUtils.cp([*paths, *needed], FileUtils.mkdir_p(File.join(folder, "vendor/cache")).first)
     File.write(File.join(folder, "Gemfile"), "source \"http://127.0.0.1:9\"\n#{BuiltGems::NAMES.map { |name| "gem #{name.dump}\n" }.join}")
     home = BuiltGems.new(Dir.mktmpdir("home", @folder))
     env = {**NO_NETWORK, "GEM_PATH" => home.home, "BUNDLE_GEMFILE" => File.join(folder, "Gemfile"), "BUNDLE_PATH" => nil}
-    home.run(RbConfig.ruby, "-S", "bundle", "install", "--local", env:)
-    home.run(RbConfig.ruby, "-S", "bundle", "exec", RbConfig.ruby, "-W0", "-e", USE, env:)
+    home.run(RbConfig.ruby, "-S", "bundle", "install", "--local", env:, chdir: folder)
+    home.run(RbConfig.ruby, "-S", "bundle", "exec", RbConfig.ruby, "-W0", "-e", USE, env:, chdir: folder)
     nil
   end
 
