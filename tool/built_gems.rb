@@ -57,7 +57,8 @@ class BuiltGems
 
   # @return [Hash{String=>String, nil}] for a process that finds these gems, and neither Bundler nor the checkout
   def variables
-    {"GEM_HOME" => home, "GEM_PATH" => [home, *Gem.path].uniq.join(":"), "RUBYLIB" => nil, "RUBYOPT" => nil, "BUNDLE_GEMFILE" => nil}
+    {"GEM_HOME" => home, "GEM_PATH" => [home, *Gem.path].uniq.join(":"), "RUBYLIB" => nil, "RUBYOPT" => nil, "BUNDLE_GEMFILE" => nil,
+     "BUNDLE_LOCKFILE" => nil, "BUNDLER_SETUP" => nil}
   end
 
   # @param command [Array<String>]

@@ -138,7 +138,7 @@ class PrecompiledGems
   end
 
   def run(*command, chdir: Environment::ROOT)
-    output, status = Open3.capture2e({"RUBYOPT" => nil, "RUBYLIB" => nil}, *command, chdir:)
+    output, status = Open3.capture2e({"RUBYOPT" => nil, "RUBYLIB" => nil, "BUNDLER_SETUP" => nil}, *command, chdir:)
     raise Failed, "failed: #{command.join(" ")}\n#{output}" unless status.success?
 
     output

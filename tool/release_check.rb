@@ -42,7 +42,7 @@ class ReleaseCheck
   def run
     @failures = []
     Dir.mktmpdir("release") do |home|
-      @gems = BuiltGems.new(FileUtils.mkdir_p(File.join(File.realpath(home), "gems")).first)
+      @gems = BuiltGems.new(FileUtils.mkdir_p(File.join(File.realpath(home), "home")).first)
       @folder = File.realpath(home)
       check_sources
       step("site") { Site.new.build }
@@ -66,8 +66,7 @@ class ReleaseCheck
       PAGES.each { |name| step(name) { run_page(Guide.new(File.join(ROOT, name))) } }
       step("Rails #{RAILS}") { rails }
     end
-    step("install offline") { offline(@paths) }
-    step("bundle install offline") { bundle(@paths) }
+    step("install offline, and with Bundler") { offline(@paths) }
     step("precompiled gems") { precompiled_gems }
     return unless @precompiled
 
@@ -110,11 +109,12 @@ class ReleaseCheck
   def build
     paths = BuiltGems::NAMES.map { |name| BuiltGems.build(name, File.join(ROOT, "pkg")) }
     BillOfMaterials.write(paths)
-    paths.each { |path| puts "", "    #{File.basename(path)}: #{File.size(path) / 1024} KB" }
+    print(paths.map { |path| "#{File.basename(path)} #{File.size(path) / 1024} KB" }.join(", "), " … ")
+    paths
   end
 
   def run_page(guide)
-    path = File.join(@gems.home, "page.rb")
+    path = File.join(@folder, "page.rb") # what lies in GEM_HOME is a gem's for the doctor
     File.write(path, guide.program)
     outside(path)
     "#{guide.run.size} snippets"
@@ -144,20 +144,20 @@ class ReleaseCheck
     raise Failed, "loaded #{found.last}, not #{wanted}" unless found.last.include?(wanted)
 
     home.run(RbConfig.ruby, File.join(home.home, "bin/guildhall"), "info", env:)
+    bundle(home, env)
     "#{paths.size} gems of ours, #{needed.size} others"
   end
 
   def gem = File.join(RbConfig::CONFIG["bindir"], "gem")
 
-  def bundle(paths)
+  # As an application that names all four.
+  def bundle(home, env)
     folder = Dir.mktmpdir("application", @folder)
-    FileUtils.cp([*paths, *needed], FileUtils.mkdir_p(File.join(folder, "vendor/cache")).first)
     File.write(File.join(folder, "Gemfile"), "source \"http://127.0.0.1:9\"\n#{BuiltGems::NAMES.map { |name| "gem #{name.dump}\n" }.join}")
-    home = BuiltGems.new(Dir.mktmpdir("home", @folder))
-    env = {**NO_NETWORK, "GEM_PATH" => home.home, "BUNDLE_GEMFILE" => File.join(folder, "Gemfile"), "BUNDLE_PATH" => nil}
-    home.run(RbConfig.ruby, "-S", "bundle", "install", "--local", env:, chdir: folder)
-    home.run(RbConfig.ruby, "-S", "bundle", "exec", RbConfig.ruby, "-W0", "-e", USE, env:, chdir: folder)
-    nil
+    env = {**env, "BUNDLE_GEMFILE" => File.join(folder, "Gemfile"), "BUNDLE_PATH" => nil}
+    bundler = File.join(RbConfig::CONFIG["bindir"], "bundle")
+    home.run(RbConfig.ruby, bundler, "install", "--local", env:, chdir: folder)
+    home.run(RbConfig.ruby, bundler, "exec", RbConfig.ruby, "-W0", "-e", USE, env:, chdir: folder)
   end
 
   # The files of the gems that ours depend on, as they were downloaded.
@@ -171,13 +171,15 @@ class ReleaseCheck
         found << dependency.to_spec
         left.concat(found.last.runtime_dependencies)
       end
-      files = found.reject(&:default_gem?).map(&:cache_file)
+      files = found.reject { |specification| comes_with_ruby?(specification.name) }.map(&:cache_file)
       lost = files.reject { |file| File.exist?(file) }
       raise Failed, "not there: #{lost.join(", ")}; `gem fetch` brings them" if lost.any?
 
       files
     end
   end
+
+  def comes_with_ruby?(name) = Dir[File.join(Gem.default_dir, "specifications/default/#{name}-[0-9]*.gemspec")].any?
 
   # With the libraries of the other Rubies, where they have been compiled.
   def precompiled_gems

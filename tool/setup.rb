@@ -10,6 +10,7 @@ require_relative "environment"
 class Setup
   DEMO = "examples/demo.rb"
   SHOWN_EVERY_SECONDS = 30 # where there is no terminal
+  FREE = "there is no space left; free about 1 GB where the checkout is, and where gems go (BUNDLE_PATH, if it is set)"
 
   # @param script [String, nil] what comes afterwards
   def initialize(script)
@@ -22,6 +23,10 @@ class Setup
     install_gems
     build_extensions
     fetch_webhooks
+  rescue Errno::ENOSPC, Errno::EDQUOT => error
+    abort("guildhall: #{error.message}: #{FREE}")
+  rescue Errno::EACCES, Errno::EROFS, Errno::EPERM => error
+    abort("guildhall: #{error.message}: everything is built within the checkout, so use one that you may write to; no root is needed")
   end
 
   private
@@ -100,12 +105,25 @@ class Setup
     return if $?.success?
 
     warn(File.read(log)) if ENV["CI"] # the file cannot be read there afterwards
+    advice = FREE if full?(log)
     abort("guildhall: #{name} failed; #{advice} (what happened: #{log})")
   rescue Errno::ENOENT => error
     abort("guildhall: #{name} failed (#{error.message}); #{advice}")
   rescue Interrupt
     Process.kill(:TERM, pid) if pid
     exit(130)
+  end
+
+  # A compiler, and Bundler, tell in their ways that the disk is full; where the log is on that disk, it does not have it.
+  def full?(log)
+    return true if File.read(log, encoding: "BINARY").match?(/No space left on device|ENOSPC|Disk quota exceeded/)
+
+    File.write("#{log}.space", "." * 65_536)
+    false
+  rescue Errno::ENOSPC, Errno::EDQUOT
+    true
+  ensure
+    FileUtils.rm_f("#{log}.space")
   end
 
   def await(pid, name, began)
