@@ -10,6 +10,7 @@ require_relative "environment"
 class Setup
   DEMO = "examples/demo.rb"
   SHOWN_EVERY_SECONDS = 30 # where there is no terminal
+  LEAST_SPACE = 8 << 20 # bytes; any step takes more
   FREE = "there is no space left; free about 1 GB where the checkout is, and where gems go (BUNDLE_PATH, if it is set)"
 
   # @param script [String, nil] what comes afterwards
@@ -105,7 +106,7 @@ class Setup
     return if $?.success?
 
     warn(File.read(log)) if ENV["CI"] # the file cannot be read there afterwards
-    advice = FREE if full?(log)
+    advice = FREE if full?
     abort("guildhall: #{name} failed; #{advice} (what happened: #{log})")
   rescue Errno::ENOENT => error
     abort("guildhall: #{name} failed (#{error.message}); #{advice}")
@@ -114,16 +115,17 @@ class Setup
     exit(130)
   end
 
-  # A compiler, and Bundler, tell in their ways that the disk is full; where the log is on that disk, it does not have it.
-  def full?(log)
-    return true if File.read(log, encoding: "BINARY").match?(/No space left on device|ENOSPC|Disk quota exceeded/)
-
-    File.write("#{log}.space", "." * 65_536)
-    false
-  rescue Errno::ENOSPC, Errno::EDQUOT
-    true
-  ensure
-    FileUtils.rm_f("#{log}.space")
+  # Compilers and Bundler do not always say that a disk is full, and the log may be on that disk.
+  def full?
+    [Environment::BUILD, Environment.variables["BUNDLE_PATH"]].select { |folder| File.directory?(folder) }.any? do |folder|
+      probe = File.join(folder, "space.#{Process.pid}")
+      File.write(probe, "." * LEAST_SPACE)
+      false
+    rescue Errno::ENOSPC, Errno::EDQUOT
+      true
+    ensure
+      FileUtils.rm_f(probe)
+    end
   end
 
   def await(pid, name, began)
