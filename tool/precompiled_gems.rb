@@ -125,7 +125,8 @@ class PrecompiledGems
 
   # Not linked to libruby, which a Ruby that is one file has not. No path of this machine, so that whoever compiles gets the same bytes.
   def variables
-    ["CC=#{@target["CC"]} -ffile-prefix-map=#{Environment::ROOT}=guildhall",
+    no_id = " -Wl,--build-id=none" if @target["target_os"].start_with?("linux") # one of the folder that it is compiled in
+    ["CC=#{@target["CC"]} -ffile-prefix-map=#{Environment::ROOT}=guildhall#{no_id}",
      "LIBRUBYARG_SHARED=#{"-Wl,-undefined,dynamic_lookup" if @target["target_os"].start_with?("darwin")}", "LIBRUBYARG_STATIC="]
   end
 
