@@ -7,6 +7,7 @@ require "fileutils"
 require "tmpdir"
 require_relative "../tool/bill_of_materials"
 require_relative "../tool/environment"
+require_relative "../tool/precompiled_gems"
 
 # The gems as a user gets them: built, installed into an empty GEM_HOME, used from outside the checkout.
 class PackagingTest < GuildhallTest
@@ -133,6 +134,39 @@ class PackagingTest < GuildhallTest
     assert_equal "guildhall #{Guildhall::VERSION}\n", InstalledGems.gems.run(RbConfig.ruby, File.join(home, "bin/guildhall"), "version")
   end
 
+  # The libraries of this checkout stand for those of a release; the other Ruby's is not loaded. Where there is no compiler.
+  def test_precompiled_gems_have_a_library_for_each_ruby_and_need_no_compiler
+    platform = PrecompiledGems.platform(RbConfig::CONFIG["arch"])
+    Dir.mktmpdir do |folder|
+      compiled, gems, home, programs = %w[compiled gems home bin].map { |name| FileUtils.mkdir_p(File.join(folder, name)).first }
+      assert_raises(BuiltGems::Failed) { PrecompiledGems.pack(platform, gems, compiled) }
+      PrecompiledGems::VERSIONS.each { |version| pretend_to_compile(File.join(compiled, platform, version)) }
+      assert_empty PrecompiledGems.missing(platform, compiled)
+      paths = PrecompiledGems.pack(platform, gems, compiled)
+      assert_equal %w[guildhall guildhall-kafka].map { |name| "#{name}-#{Guildhall::VERSION}-#{platform}.gem" }, paths.map { |path| File.basename(path) }
+      paths.map { |path| Gem::Package.new(path).spec }.each { |specification| check_precompiled(specification, platform) }
+
+      skip "this Ruby has no library in them" unless PrecompiledGems::VERSIONS.include?(RUBY_VERSION[/\A\d+\.\d+/])
+
+      File.symlink(RbConfig.ruby, File.join(programs, "ruby"))
+      File.symlink("/bin/sh", File.join(programs, "sh"))
+      installed = BuiltGems.new(home)
+      env = {"PATH" => programs, "BUNDLER_SETUP" => nil}
+      installed.run(RbConfig.ruby, File.join(RbConfig::CONFIG["bindir"], "gem"), "install", "--local", "--no-document", *paths, BuiltGems.build("guildhall-tools", gems), env:)
+      assert_equal ["an installed gem", "Guildhall::Kafka", "runs"], installed.run(RbConfig.ruby, "-e", USE, env:).lines(chomp: true)
+    end
+  end
+
+  def test_a_library_of_other_sources_is_not_packed
+    Dir.mktmpdir do |folder|
+      PrecompiledGems::VERSIONS.each { |version| pretend_to_compile(File.join(folder, "x86_64-linux-gnu", version)) }
+      File.write(File.join(folder, "x86_64-linux-gnu", PrecompiledGems::VERSIONS.last, "sources"), "others")
+      assert_equal [PrecompiledGems::VERSIONS.last], PrecompiledGems.missing("x86_64-linux-gnu", folder)
+      error = assert_raises(BuiltGems::Failed) { PrecompiledGems.pack("x86_64-linux-gnu", folder, folder) }
+      assert_match(/Ruby #{PrecompiledGems::VERSIONS.last}: bin/, error.message)
+    end
+  end
+
   # As in production, where the group development is left out: the files of the gem guildhall alone.
   def test_without_the_tools_the_gem_is_named
     Dir.mktmpdir do |folder|
@@ -149,6 +183,23 @@ class PackagingTest < GuildhallTest
   end
 
   private
+
+  def pretend_to_compile(folder)
+    FileUtils.mkdir_p(folder)
+    PrecompiledGems::EXTENSIONS.each_value { |extension, _| FileUtils.cp(Environment.shared_object(extension), File.join(folder, "#{extension}.#{RbConfig::CONFIG["DLEXT"]}")) }
+    File.write(File.join(folder, "sources"), PrecompiledGems.sources)
+  end
+
+  def check_precompiled(specification, platform)
+    assert_equal [[], platform], [specification.extensions, specification.platform.to_s]
+    refute specification.required_ruby_version.satisfied_by?(Gem::Version.new("4.1.0.dev"))
+    PrecompiledGems::VERSIONS.each do |version|
+      assert specification.required_ruby_version.satisfied_by?(Gem::Version.new("#{version}.9"))
+      assert_equal 1, specification.files.grep(%r{/#{Regexp.escape(version)}/native\.}).size
+    end
+    assert_empty specification.files.grep(/\.c\z/)
+    assert_includes specification.files, "ext/guildhall/include/guildhall/decoder.h" if specification.name == "guildhall"
+  end
 
   def links(path) = File.read(File.join(ROOT, path)).gsub(/^```.*?^```/m, "").scan(/\]\(([^)\s#]+)/).flatten
 

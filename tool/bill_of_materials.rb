@@ -45,7 +45,8 @@ class BillOfMaterials
   private
 
   def own
-    component("pkg:gem/#{@specification.name}@#{@specification.version}", @specification.name, @specification.licenses,
+    platform = "?platform=#{@specification.platform}" unless @specification.platform == "ruby"
+    component("pkg:gem/#{@specification.name}@#{@specification.version}#{platform}", @specification.name, @specification.licenses,
       version: @specification.version.to_s, description: @specification.summary, hashes: hashes(@path),
       externalReferences: [{type: "vcs", url: @specification.metadata.fetch("source_code_uri")}])
   end

@@ -24,12 +24,17 @@ class BuiltGems
   # @param name [String]
   # @param folder [String]
   # @return [String] the gem's path
-  def self.build(name, folder)
-    specification = specification(name)
-    path = File.join(folder, specification.file_name)
+  def self.build(name, folder) = package(specification(name), ROOT, folder)
+
+  # @param specification [Gem::Specification]
+  # @param root [String] where its files are
+  # @param folder [String]
+  # @return [String] the gem's path
+  def self.package(specification, root, folder)
+    path = File.join(File.expand_path(folder), specification.file_name)
     FileUtils.mkdir_p(folder)
-    specification.files.each { |file| File.chmod(File.executable?(File.join(ROOT, file)) ? 0o755 : 0o644, File.join(ROOT, file)) }
-    Dir.chdir(ROOT) { Gem::DefaultUserInteraction.use_ui(Gem::SilentUI.new) { Gem::Package.build(specification, false, !MISTAKEN, path) } }
+    specification.files.each { |file| File.chmod(File.executable?(File.join(root, file)) ? 0o755 : 0o644, File.join(root, file)) }
+    Dir.chdir(root) { Gem::DefaultUserInteraction.use_ui(Gem::SilentUI.new) { Gem::Package.build(specification, false, !MISTAKEN, path) } }
     path
   end
 
@@ -52,15 +57,17 @@ class BuiltGems
 
   # @return [Hash{String=>String, nil}] for a process that finds these gems, and neither Bundler nor the checkout
   def variables
-    {"GEM_HOME" => home, "GEM_PATH" => [home, *Gem.path].uniq.join(":"), "RUBYLIB" => nil, "RUBYOPT" => nil, "BUNDLE_GEMFILE" => nil}
+    {"GEM_HOME" => home, "GEM_PATH" => [home, *Gem.path].uniq.join(":"), "RUBYLIB" => nil, "RUBYOPT" => nil, "BUNDLE_GEMFILE" => nil,
+     "BUNDLE_LOCKFILE" => nil, "BUNDLER_SETUP" => nil}
   end
 
   # @param command [Array<String>]
   # @param env [Hash{String=>String}] beside its variables
+  # @param chdir [String] where it runs
   # @return [String] its output
   # @raise [Failed]
-  def run(*command, env: {})
-    output, status = Open3.capture2e({**variables, **env}, *command, chdir: home)
+  def run(*command, env: {}, chdir: home)
+    output, status = Open3.capture2e({**variables, **env}, *command, chdir:)
     raise Failed, "failed: #{command.join(" ")}\n#{output}" unless status.success?
 
     output

@@ -1,74 +1,123 @@
 # frozen_string_literal: true
 
+require "fileutils"
 require "open3"
 require "rbconfig"
 require "tmpdir"
 require_relative "bill_of_materials"
 require_relative "built_gems"
 require_relative "environment"
+require_relative "precompiled_gems"
+require_relative "site"
 require_relative "../benchmark/support/report"
 require_relative "../test/support/guide"
 
-# What a release has to pass: the gems are built into pkg/, installed into an empty GEM_HOME, run their READMEs from a folder outside
-# the checkout, and do in a generated Rails application what its developer does (test/integration/rails/tour.rb). Rails is downloaded where
-# it is not there; nothing else is.
+# What a release has to pass. The changelog has its entry, and nothing that is not released; figures, signatures, generated pages and guides
+# are as the code and what was measured; the site builds. The gems are built into pkg/, installed into an empty GEM_HOME, run their READMEs
+# from a folder outside the checkout, and do in a generated Rails application what its developer does (test/integration/rails/tour.rb). They
+# are installed once more from a folder of files alone, without a network; the precompiled ones also without a compiler. Rails and what
+# makes the site are downloaded where they are not there; nothing else is. A check that fails does not keep the others from running.
 class ReleaseCheck
   ROOT = BuiltGems::ROOT
   RAILS = "8.1"
+  # What says that generated pages, signatures and examples are as the code: test file => pattern of its tests.
+  TESTS = {"signatures" => ["test/signatures_test.rb"], "public API" => ["test/api_test.rb"],
+           "settings and rights" => ["test/guildhall/kafka/config_test.rb", "-n", "/test_the_guide_has_the_tables/"],
+           "metrics" => ["test/guildhall/kafka/metrics/dashboards_test.rb"], "guides" => ["test/guides_test.rb"]}.freeze
+  PAGES = %w[README.md README-kafka.md README-tools.md README-web.md].freeze
+  # Where nothing answers.
+  NO_NETWORK = {"http_proxy" => "http://127.0.0.1:9", "https_proxy" => "http://127.0.0.1:9"}.freeze
+  USE = <<~'RUBY'
+    require "guildhall"
+    require "guildhall/kafka"
+    require "guildhall/web"
+    require "guildhall/tools"
+    library = $LOADED_FEATURES.grep(%r{/kafka/(?:\d\.\d/)?native\.\w+\z})
+    puts Guildhall.pool.map(Array.new(1000) { |id| %({"id":#{id}}) }, Guildhall::JSON).sum { |order| order["id"] }, library.grep_v(/\.rb\z/)
+    Guildhall.pool.shutdown
+  RUBY
   Failed = BuiltGems::Failed
 
   # @return [Boolean]
   def run
+    @failures = []
     Dir.mktmpdir("release") do |home|
-      @gems = BuiltGems.new(File.realpath(home))
-      step("version") { check_version }
-      step("figures") { check_figures }
-      paths = BuiltGems::NAMES.map { |name| step("build #{name}") { build(name) } }
-      step(BillOfMaterials::SUMS) { BillOfMaterials.write(paths) && nil }
-      step("install") { [@gems.install(paths), nil] }
-      step("guildhall version") { [outside(File.join(@gems.home, "bin/guildhall"), "version"), nil] }
-      %w[README.md README-kafka.md README-tools.md README-web.md].each { |name| step(name) { run_page(Guide.new(File.join(ROOT, name))) } }
-      step("Rails #{RAILS}") { rails }
+      @gems = BuiltGems.new(FileUtils.mkdir_p(File.join(File.realpath(home), "home")).first)
+      @folder = File.realpath(home)
+      check_sources
+      step("site") { Site.new.build }
+      check_gems if (@paths = step("build") { build })
     end
-    true
-  rescue Failed => error
-    warn(error.message)
-    false
+    warn(@failures) if @failures.any?
+    @failures.empty?
   end
 
   private
 
+  def check_sources
+    step("version") { version }
+    step("figures") { figures }
+    TESTS.each { |name, arguments| step(name) { test(*arguments) } }
+  end
+
+  def check_gems
+    if step("install") { @gems.install(@paths) && "4 gems into an empty GEM_HOME" }
+      step("guildhall version") { outside(File.join(@gems.home, "bin/guildhall"), "version").chomp }
+      PAGES.each { |name| step(name) { run_page(Guide.new(File.join(ROOT, name))) } }
+      step("Rails #{RAILS}") { rails }
+    end
+    step("install offline, and with Bundler") { offline(@paths) }
+    step("precompiled gems") { precompiled_gems }
+    return unless @precompiled
+
+    step("install precompiled, without a compiler") { offline(@paths.drop(2) + @precompiled, compiler: false) }
+  end
+
+  # @return [Object, nil] what the block says of itself; nil: it has failed
   def step(name)
     print "  #{name} … "
-    result, note = yield
-    puts note || "ok"
-    result
+    yield.tap { |note| puts note.is_a?(String) ? note : "ok" }
+  rescue Failed, Site::Failed => error
+    puts "FAILED"
+    @failures << "#{name}: #{error.message}"
+    nil
   end
 
-  def check_version
+  def version
     version = BuiltGems.specification("guildhall").version.to_s
-    entry = /^## #{Regexp.escape(version)} - \d{4}-\d\d-\d\d$/
     changes = File.read(File.join(ROOT, "CHANGELOG.md"), encoding: "UTF-8")
-    raise Failed, "CHANGELOG.md has no entry for #{version}" unless changes.match?(entry)
+    raise Failed, "CHANGELOG.md has no entry for #{version}" unless changes.match?(/^## #{Regexp.escape(version)} - \d{4}-\d\d-\d\d$/)
 
-    [version, version]
+    unreleased = changes[/^## Unreleased$(.*?)(?=^## |\z)/m, 1].to_s.strip
+    raise Failed, "CHANGELOG.md has changes below Unreleased: give them the number and date of #{version}" unless unreleased.empty?
+
+    version
   end
 
-  def check_figures
+  def figures
     wrong = Bench::Report.new([]).stale.keys | Bench::Figures.all_by_hand.keys
     raise Failed, "figures that are not those of benchmark/results: #{wrong.join(", ")}; bin/rake figures" if wrong.any?
   end
 
-  def build(name)
-    path = BuiltGems.build(name, File.join(ROOT, "pkg"))
-    [path, "#{BuiltGems.specification(name).files.size} files, #{File.size(path) / 1024} KB"]
+  def test(*arguments)
+    output, status = Open3.capture2e(Environment.variables, RbConfig.ruby, File.join(ROOT, "test/run.rb"), *arguments, chdir: ROOT)
+    raise Failed, output unless status.success?
+
+    output[/^\d+ runs?, .*/]
+  end
+
+  def build
+    paths = BuiltGems::NAMES.map { |name| BuiltGems.build(name, File.join(ROOT, "pkg")) }
+    BillOfMaterials.write(paths)
+    print(paths.map { |path| "#{File.basename(path)} #{File.size(path) / 1024} KB" }.join(", "), " … ")
+    paths
   end
 
   def run_page(guide)
-    path = File.join(@gems.home, "page.rb")
+    path = File.join(@folder, "page.rb") # what lies in GEM_HOME is a gem's for the doctor
     File.write(path, guide.program)
     outside(path)
-    [nil, "#{guide.run.size} snippets"]
+    "#{guide.run.size} snippets"
   end
 
   # The tour itself runs in the checkout, which has the embedded broker; the application that it makes knows only the built gems.
@@ -77,7 +126,70 @@ class ReleaseCheck
     output, status = Open3.capture2e(Environment.variables.merge("BUILT_GEMS" => @gems.home), *command)
     raise Failed, "failed: #{command.join(" ")}\n#{output}" unless status.success?
 
-    [nil, output.lines.last.chomp]
+    output.lines.last.chomp
+  end
+
+  # Into an empty GEM_HOME that sees no other, from a folder with the files alone.
+  def offline(paths, compiler: true)
+    home = BuiltGems.new(Dir.mktmpdir("home", @folder))
+    path = compiler ? ENV.fetch("PATH") : File.dirname(RbConfig.ruby)
+    env = {**NO_NETWORK, "GEM_PATH" => home.home, "PATH" => path}
+    files = Dir.mktmpdir("files", @folder)
+    FileUtils.cp([*paths, *needed], files)
+    home.run(RbConfig.ruby, gem, "install", "--local", "--no-document", *Dir.children(files), env:, chdir: files)
+    found = home.run(RbConfig.ruby, "-W0", "-e", USE, env:).lines(chomp: true)
+    raise Failed, "1000 payloads gave #{found.first}, not 499500" unless found.first == "499500"
+
+    wanted = compiler ? "/kafka/native" : "/kafka/#{RUBY_VERSION.to_f}/native"
+    raise Failed, "loaded #{found.last}, not #{wanted}" unless found.last.include?(wanted)
+
+    home.run(RbConfig.ruby, File.join(home.home, "bin/guildhall"), "info", env:)
+    bundle(home, env)
+    "#{paths.size} gems of ours, #{needed.size} others"
+  end
+
+  def gem = File.join(RbConfig::CONFIG["bindir"], "gem")
+
+  # As an application that names all four.
+  def bundle(home, env)
+    folder = Dir.mktmpdir("application", @folder)
+    File.write(File.join(folder, "Gemfile"), "source \"http://127.0.0.1:9\"\n#{BuiltGems::NAMES.map { |name| "gem #{name.dump}\n" }.join}")
+    env = {**env, "BUNDLE_GEMFILE" => File.join(folder, "Gemfile"), "BUNDLE_PATH" => nil}
+    bundler = File.join(RbConfig::CONFIG["bindir"], "bundle")
+    home.run(RbConfig.ruby, bundler, "install", "--local", env:, chdir: folder)
+    home.run(RbConfig.ruby, bundler, "exec", RbConfig.ruby, "-W0", "-e", USE, env:, chdir: folder)
+  end
+
+  # The files of the gems that ours depend on, as they were downloaded.
+  def needed
+    @needed ||= begin
+      found = []
+      left = BuiltGems::NAMES.flat_map { |name| BuiltGems.specification(name).runtime_dependencies }
+      while (dependency = left.shift)
+        next if BuiltGems::NAMES.include?(dependency.name) || found.any? { |specification| specification.name == dependency.name }
+
+        found << dependency.to_spec
+        left.concat(found.last.runtime_dependencies)
+      end
+      files = found.reject { |specification| comes_with_ruby?(specification.name) }.map(&:cache_file)
+      lost = files.reject { |file| File.exist?(file) }
+      raise Failed, "not there: #{lost.join(", ")}; `gem fetch` brings them" if lost.any?
+
+      files
+    end
+  end
+
+  def comes_with_ruby?(name) = Dir[File.join(Gem.default_dir, "specifications/default/#{name}-[0-9]*.gemspec")].any?
+
+  # With the libraries of the other Rubies, where they have been compiled.
+  def precompiled_gems
+    platform = PrecompiledGems.compile
+    missing = PrecompiledGems.missing(platform)
+    return "left out: nothing compiled for #{platform}, Ruby #{missing.join(" and ")} (RUBY=… bin/rake precompiled:compile)" if missing.any?
+
+    @precompiled = PrecompiledGems.pack(platform, File.join(ROOT, "pkg"))
+    BillOfMaterials.write(@paths + @precompiled)
+    "#{platform}, Ruby #{PrecompiledGems::VERSIONS.join(" and ")}"
   end
 
   def outside(*) = @gems.run(RbConfig.ruby, *)

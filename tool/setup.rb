@@ -10,6 +10,8 @@ require_relative "environment"
 class Setup
   DEMO = "examples/demo.rb"
   SHOWN_EVERY_SECONDS = 30 # where there is no terminal
+  LEAST_SPACE = 8 << 20 # bytes; any step takes more
+  FREE = "there is no space left; free about 1 GB where the checkout is, and where gems go (BUNDLE_PATH, if it is set)"
 
   # @param script [String, nil] what comes afterwards
   def initialize(script)
@@ -22,6 +24,10 @@ class Setup
     install_gems
     build_extensions
     fetch_webhooks
+  rescue Errno::ENOSPC, Errno::EDQUOT => error
+    abort("guildhall: #{error.message}: #{FREE}")
+  rescue Errno::EACCES, Errno::EROFS, Errno::EPERM => error
+    abort("guildhall: #{error.message}: everything is built within the checkout, so use one that you may write to; no root is needed")
   end
 
   private
@@ -100,12 +106,26 @@ class Setup
     return if $?.success?
 
     warn(File.read(log)) if ENV["CI"] # the file cannot be read there afterwards
+    advice = FREE if full?
     abort("guildhall: #{name} failed; #{advice} (what happened: #{log})")
   rescue Errno::ENOENT => error
     abort("guildhall: #{name} failed (#{error.message}); #{advice}")
   rescue Interrupt
     Process.kill(:TERM, pid) if pid
     exit(130)
+  end
+
+  # Compilers and Bundler do not always say that a disk is full, and the log may be on that disk.
+  def full?
+    [Environment::BUILD, Environment.variables["BUNDLE_PATH"]].select { |folder| File.directory?(folder) }.any? do |folder|
+      probe = File.join(folder, "space.#{Process.pid}")
+      File.write(probe, "." * LEAST_SPACE)
+      false
+    rescue Errno::ENOSPC, Errno::EDQUOT
+      true
+    ensure
+      FileUtils.rm_f(probe)
+    end
   end
 
   def await(pid, name, began)

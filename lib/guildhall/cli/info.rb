@@ -64,15 +64,15 @@ module Guildhall
       end
 
       def extension_rows
-        [["extension guildhall", extension("guildhall/queue", "guildhall/native")],
-         ["extension guildhall-kafka", extension("guildhall/kafka", "guildhall/kafka/native")],
+        [["extension guildhall", extension("guildhall/queue", "guildhall")],
+         ["extension guildhall-kafka", extension("guildhall/kafka", "guildhall/kafka")],
          ["librdkafka", librdkafka]]
       end
 
-      # A part loads its extension, and what that needs before it.
-      def extension(part, feature)
+      # A part loads its extension, and what that needs before it; a precompiled gem has one for each version of Ruby.
+      def extension(part, folder)
         require part
-        $LOADED_FEATURES.find { |path| path.include?("#{feature}.") }
+        $LOADED_FEATURES.find { |path| path.match?(%r{/#{folder}/(?:\d+\.\d+/)?native\.(?!rb\z)}) }
       rescue LoadError, Guildhall::Error => error
         "missing (#{error.message.lines.first.chomp})"
       end

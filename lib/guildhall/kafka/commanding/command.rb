@@ -20,8 +20,10 @@ module Guildhall
       #
       # @!attribute [r] id
       #   @return [String] a process carries out one of each id
-      # @!attribute [r] at, expires
-      #   @return [Float, Float] when it was made, since 1970, and for how many seconds it may be carried out
+      # @!attribute [r] at
+      #   @return [Float] when it was made, in seconds since 1970
+      # @!attribute [r] expires
+      #   @return [Float] for how many seconds it may be carried out
       # @!attribute [r] action
       #   @return [Symbol] one of {ACTIONS}
       # @!attribute [r] target
@@ -31,8 +33,10 @@ module Guildhall
       #     (since when the partition is the process's, in seconds since 1970)
       # @!attribute [r] args
       #   @return [Hash{Symbol=>Object}] of pause `seconds:`; of seek `to:`, an offset, "earliest", "latest", or a time as ISO 8601
-      # @!attribute [r] by, why
-      #   @return [String, String] who wants it, and the reason
+      # @!attribute [r] by
+      #   @return [String] who wants it
+      # @!attribute [r] why
+      #   @return [String] the reason
       Command = Data.define(:id, :at, :expires, :action, :target, :expect, :args, :by, :why) do
         # @return [String] the value of its record
         def encode = JSON.encode({v: Command::VERSION, **to_h})

@@ -31,13 +31,18 @@ module Guildhall
       #   @return [Parked, nil] with `ordering :key`
       # @!attribute [r] transaction
       #   @return [Transaction, nil] with `transactional`
-      # @!attribute [r] position, committed
-      #   @return [Integer, nil] the first offset that is not done; that is not to be committed as done; nil: nothing was begun yet
+      # @!attribute [r] position
+      #   @return [Integer, nil] the first offset that is not done; nil: nothing was begun yet
+      # @!attribute [r] committed
+      #   @return [Integer, nil] the first offset that is not to be committed as done; nil: nothing was begun yet
       # @!attribute [r] ranges
       #   @return [Array<Range<Integer>>] what is done behind `committed`
-      # @!attribute [r] end_offset, lag, age
-      #   @return [Integer, Integer, Float, nil] the offset that the next message will get; messages that are not done; the age of the
-      #     oldest of them, or more than that; nil: not known, as while its broker does not answer
+      # @!attribute [r] end_offset
+      #   @return [Integer, nil] the offset that the next message will get; nil: not known, as while its broker does not answer
+      # @!attribute [r] lag
+      #   @return [Integer, nil] messages that are not done; nil: not known
+      # @!attribute [r] age
+      #   @return [Float, nil] seconds: the age of the oldest message that is not done, or more than that; nil: not known
       # @!attribute [r] in_memory
       #   @return [Integer] messages that were read and wait, or are in work, without those of parked keys
       # @!attribute [r] without_progress
@@ -48,10 +53,14 @@ module Guildhall
       #   @return [String, nil] where in the application's code its work is, once it has made no progress for {BUSY_SECONDS}; nil: not known
       # @!attribute [r] collapsed
       #   @return [Boolean] whether its virtual partitions are consumed as one, because a message has failed
-      # @!attribute [r] assigned, member
-      #   @return [Float, Integer] since when it is assigned to which member of the process, from 1
-      # @!attribute [r] decoded_by, not_on_workers
-      #   @return [Symbol, String, nil] {Decoding#place} and {Decoding#reason}
+      # @!attribute [r] assigned
+      #   @return [Float] since when it is assigned
+      # @!attribute [r] member
+      #   @return [Integer] to which member of the process, from 1
+      # @!attribute [r] decoded_by
+      #   @return [Symbol, nil] {Decoding#place}
+      # @!attribute [r] not_on_workers
+      #   @return [String, nil] {Decoding#reason}
       Snapshot = Data.define(:group, :topic, :partition, :state, :rests, :attempt, :error, :isolating, :blocked, :denied, :stalled, :parked,
         :transaction, :position, :committed, :ranges, :end_offset, :lag, :age, :in_memory, :without_progress, :overdue, :working_at,
         :collapsed, :assigned, :member, :decoded_by, :not_on_workers)

@@ -7,8 +7,10 @@ module Guildhall
     module Reporting
       # From where on {Attention}, and the dashboard, call for a person: `config.attention`.
       #
-      # @!attribute [r] old, very_old
+      # @!attribute [r] old
       #   @return [Numeric] seconds: the age of the oldest message that is not done
+      # @!attribute [r] very_old
+      #   @return [Numeric] seconds: the same, for what is urgent
       # @!attribute [r] slow
       #   @return [Numeric] seconds for which a call of a consumer makes no progress
       # @!attribute [r] memory
