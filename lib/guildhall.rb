@@ -21,11 +21,18 @@ module Guildhall
 
   # Tools for development, which come with the gem guildhall-tools.
   TOOLS = %i[Advisor Chart Doctor LeakCheck LeakError].freeze
-  private_constant :TOOLS
+  # What has to be required by itself.
+  PARTS = {Kafka: "guildhall/kafka", Karafka: "guildhall/karafka", Web: "guildhall/web"}.freeze
+  private_constant :TOOLS, :PARTS
 
   # An application that requires its gems by itself need not require the tools.
   # @raise [MissingDependencyError] for a tool, without the gem guildhall-tools
+  # @raise [NameError] that says what to require
   def self.const_missing(name)
+    if PARTS.key?(name)
+      hint = "require \"#{PARTS[name]}\" first" # on a line of its own: `safe_constantize` looks for the name at a line's end
+      raise NameError.new("uninitialized constant Guildhall::#{name}\n#{hint}", name, receiver: self)
+    end
     return super unless TOOLS.include?(name)
 
     SoftDependency.require!("guildhall/tools", gem: "guildhall-tools", purpose: "Guildhall::#{name}")

@@ -8,7 +8,8 @@ module Guildhall
   # @api private
   module Callable
     POSITIONAL = %i[req opt].freeze
-    private_constant :POSITIONAL
+    MESSAGE = [%i[req message].freeze].freeze
+    private_constant :POSITIONAL, :MESSAGE
 
     # @return [#call] the task
     # @raise [Guildhall::ArgumentError] for what cannot be called
@@ -24,6 +25,11 @@ module Guildhall
 
       takes_two?(callable.is_a?(Proc) ? callable : callable.method(:call))
     end
+
+    # A block may call its payload a message.
+    # @param call [Method, UnboundMethod, Proc]
+    # @return [Boolean] whether it seems to take a message, as Karafka's deserializers do
+    def self.takes_message?(call) = !call.is_a?(Proc) && call.parameters == MESSAGE
 
     # @param codec [#prepare] takes `(payloads)`, or `(payloads, metadata)`
     # @param metadata [Array, nil] one for each payload

@@ -128,7 +128,13 @@ module Guildhall
       private
 
       def setting_errors(rules, prefix: "")
-        rules.errors({**rules.names.to_h { |name| [name, public_send(name)] }, **@unknown}, prefix:)
+        [*rules.errors(rules.names.to_h { |name| [name, public_send(name)] }, prefix:),
+         *@unknown&.keys&.map { |name| unknown_text(name, prefix) }]
+      end
+
+      # A class that knows better what was meant says it.
+      def unknown_text(name, prefix = "")
+        OptionRules.unknown("setting #{prefix}#{name}", name, self.class.const_get(:RULES).names)
       end
 
       def method_missing(name, *arguments)
@@ -139,8 +145,7 @@ module Guildhall
       end
 
       def unknown_setting(name, place)
-        UnknownSettingError.new("#{OptionRules.unknown("setting #{name}", name, self.class.const_get(:RULES).names)} " \
-                                "(#{place.path}:#{place.lineno})")
+        UnknownSettingError.new("#{unknown_text(name)} (#{place.path}:#{place.lineno})")
       end
 
       def respond_to_missing?(_name, _private = false) = false

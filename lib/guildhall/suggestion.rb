@@ -6,13 +6,19 @@ module Guildhall
   module Suggestion
     # @param name [#to_s] what was written
     # @param names [Array<#to_s>] those that exist
-    # @return [String] "; did you mean NAME?", or nothing
+    # @return [String] "; did you mean NAME?", with all that begin with that word where no single name is near; or nothing
     def self.for(name, names)
-      return "" unless defined?(DidYouMean::SpellChecker)
-
-      likely = DidYouMean::SpellChecker.new(dictionary: names.map(&:to_s)).correct(name.to_s)
-      found = likely.min_by { |one| DidYouMean::Levenshtein.distance(one, name.to_s) } # the longer one of two is not the likelier
-      found ? "; did you mean #{found}?" : ""
+      found = [*nearest(name.to_s, names.map(&:to_s))]
+      found = names.select { |one| one.start_with?("#{name}_") } if found.empty?
+      found.any? ? "; did you mean #{found.join(" or ")}?" : ""
     end
+
+    def self.nearest(name, names)
+      return unless defined?(DidYouMean::SpellChecker)
+
+      likely = DidYouMean::SpellChecker.new(dictionary: names).correct(name)
+      likely.min_by { |one| DidYouMean::Levenshtein.distance(one, name) } # the longer one of two is not the likelier
+    end
+    private_class_method :nearest
   end
 end

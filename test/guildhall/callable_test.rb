@@ -29,6 +29,13 @@ class CallableTest < GuildhallTest
     end
   end
 
+  def self.message(message) = message
+
+  def test_what_seems_to_take_a_message
+    assert Guildhall::Callable.takes_message?(self.class.method(:message))
+    [self.class.method(:one), self.class.method(:two), ->(message) { message }].each { |call| refute Guildhall::Callable.takes_message?(call), call.inspect }
+  end
+
   def test_pipelines_ask_their_stages
     refute two?(ONE)
     refute two?(ONE.measured)

@@ -59,6 +59,20 @@ class LoadingTest < GuildhallTest
     define_method(:"test_#{row.first.tr("/", "_")}_and_its_row_load_alone") { assert_alone(loaded) } if loaded.any?
   end
 
+  def test_a_part_that_was_not_required_is_named
+    out = assert_ruby(<<~RUBY)
+      require "guildhall"
+      %i[Kafka Web Karafka Nothing].each do |name|
+        Guildhall.const_get(name)
+      rescue NameError => error
+        puts error.message.tr("\n", ";")
+      end
+    RUBY
+    parts = {"Kafka" => "kafka", "Web" => "web", "Karafka" => "karafka"}
+    assert_equal [*parts.map { |name, file| "uninitialized constant Guildhall::#{name};require \"guildhall/#{file}\" first" }, "uninitialized constant Guildhall::Nothing"],
+      out.lines(chomp: true)
+  end
+
   def test_the_table_has_each_part
     files = Dir.children(LIB).grep(/\.rb\z/).map { |name| name.delete_suffix(".rb") }
     assert_equal files.sort, ROWS.keys.flatten.grep_v(%r{/}).sort

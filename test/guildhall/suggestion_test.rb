@@ -15,6 +15,13 @@ class SuggestionTest < GuildhallTest
     assert_equal "; did you mean deserializers?", Guildhall::Suggestion.for("deserialisers", %w[deserializer deserializers deserializing])
   end
 
+  # As of Karafka's `pause.timeout`.
+  def test_the_first_word_of_several
+    names = %i[kafka pause_timeout pause_max_timeout paused]
+    assert_equal "; did you mean pause_timeout or pause_max_timeout?", Guildhall::Suggestion.for(:pause, names - [:paused])
+    assert_equal "; did you mean paused?", Guildhall::Suggestion.for(:pause, names)
+  end
+
   def test_nothing_is_near
     assert_equal "", Guildhall::Suggestion.for("x", %w[orders])
     assert_equal "", Guildhall::Suggestion.for("x", [])

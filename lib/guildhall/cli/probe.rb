@@ -50,6 +50,7 @@ module Guildhall
         rest = arguments.flat_map { |argument| argument.start_with?("--") ? argument.split("=", 2) : [argument] }
         return help if rest.intersect?(%w[--help -h])
 
+        @given = rest.include?("--port") || ENV.key?("GUILDHALL_HEALTH_PORT")
         port = number(rest, "--port", ENV.fetch("GUILDHALL_HEALTH_PORT", PORT)) { |text| Integer(text) }
         host = option(rest, "--host") || "127.0.0.1"
         timeout = number(rest, "--timeout", 1) { |text| Float(text) }
@@ -86,7 +87,8 @@ module Guildhall
         @out.puts(answer.split("\r\n\r\n", 2)[1].to_s)
         answer.match?(%r{\AHTTP/\d\.\d 200 }) ? 0 : 1
       rescue SystemCallError, IO::TimeoutError, SocketError => error
-        @err.puts("guildhall: no answer from #{host}:#{port} (config.health): #{error.message}")
+        hint = "; this is the default port: --port N or GUILDHALL_HEALTH_PORT" unless @given
+        @err.puts("guildhall: no answer from #{host}:#{port} (config.health): #{error.message}#{hint}")
         1
       end
 

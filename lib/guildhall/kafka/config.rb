@@ -205,6 +205,12 @@ module Guildhall
 
       private
 
+      def unknown_text(name, prefix = "")
+        return super unless Routing::Topic.settings[name]
+
+        "unknown setting #{prefix}#{name}: it belongs into a route, topic(\"orders\") { #{name} … }, or for all of them into defaults { … }"
+      end
+
       def connection = @kafka.transform_keys(&:to_sym)
 
       def validate_tokens(problems)

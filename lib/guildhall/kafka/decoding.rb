@@ -58,7 +58,7 @@ module Guildhall
       # Who decodes, for people.
       def to_s
         case @place
-        when :none then "nobody (no deserializer)"
+        when :none then "nobody (no deserializer: payloads are Strings)"
         when :in_reader then @rest ? "reader (C), then consumer thread#{because}" : "reader (C)"
         when :in_pool then @topic.parallel ? "workers" : "workers, or consumer thread where the pool finds it faster"
         else "consumer thread#{because}"

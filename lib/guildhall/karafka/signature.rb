@@ -22,6 +22,10 @@ module Guildhall
         return check_message if decodes_bytes?
 
         refuse("#{Inspection.name_of(@deserializer)} cannot be called with #{wanted}") unless callable?
+        return if @message || !Callable.takes_message?(signature)
+
+        refuse("#{Inspection.name_of(@deserializer)} seems to take a message: say `message: true` (if it takes a payload, call the " \
+               "parameter payload)")
       end
 
       private

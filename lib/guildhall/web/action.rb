@@ -16,7 +16,7 @@ module Guildhall
       end
     end
 
-    # What was done, in a sentence, and the page that shows it. logged: what the log says of it.
+    # What was done, in a sentence, and the page that shows it. logged: what the log says of it; nil: it has said so already.
     # @api private
     Done = Data.define(:note, :path, :query, :logged) do
       def initialize(note:, path:, query: {}, logged: note) = super
@@ -74,7 +74,7 @@ module Guildhall
         outcome = "failed: #{error.message}"
         raise
       ensure
-        @web.audit(order, outcome)
+        @web.audit(order, outcome) if outcome
         cluster.forget # the next page shows what came of it
       end
 

@@ -106,6 +106,7 @@ module Guildhall
           end
           raise Forms::Refused, "#{taken.by} has asked for another one: #{taken}. Stop that one first, or wait." unless taken.id == job.id
         end
+        audit(topic, job) # before its end, which may come at once
         work(topic, taken)&.join(AT_ONCE_SECONDS) if taken.running?
         present(topic) || job
       end
@@ -232,9 +233,13 @@ module Guildhall
 
           present.with(state:, reason: reason && Printable.words(reason, 500))
         end
-        @web.audit(Order.new(id: job.id, by: job.by, action: job.action.to_sym, target: letters.name, expect: nil, why: job.why), done.to_s)
+        audit(letters.name, done)
       rescue Over
         nil
+      end
+
+      def audit(topic, job)
+        @web.audit(Order.new(id: job.id, by: job.by, action: job.action.to_sym, target: topic, expect: nil, why: job.why), job.to_s)
       end
     end
   end

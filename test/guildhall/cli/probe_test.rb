@@ -54,6 +54,13 @@ class CLIProbeTest < GuildhallTest
     assert_match(/\Aguildhall: no answer from 127\.0\.0\.1:#{port} \(config\.health\)/, @err.string)
   end
 
+  def test_no_answer_from_a_port_that_nobody_has_named
+    assert_equal 1, probe("--host", "nowhere.invalid")
+    assert_match(/\Aguildhall: no answer from nowhere\.invalid:9292 .*; this is the default port: --port N or GUILDHALL_HEALTH_PORT$/, @err.string)
+    assert_equal 1, probe("--host", "nowhere.invalid", "--port", "9292")
+    refute_match(/default port/, @err.string)
+  end
+
   def test_wrong_usage
     {%w[dead] => "unexpected argument: dead", %w[live ready] => "unexpected argument: ready", %w[--port] => "--port needs a value",
      %w[--port x] => "--port must be a number, not x", %w[--timeout=soon] => "--timeout must be a number, not soon",

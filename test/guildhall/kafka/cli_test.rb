@@ -26,7 +26,7 @@ class KafkaCLITest < GuildhallTest
   def test_routes_are_printed
     out, _, status = guildhall("routes")
     assert_equal 0, status
-    assert_match(%r{^guildhall +orders +Handles\nothers +/\\Ax-/ +Handles$}, out)
+    assert_match(%r{^guildhall +orders +Handles +decoded by: nobody .*\nothers +/\\Ax-/ +Handles +decoded by: nobody}, out)
   end
 
   def test_routes_as_json
@@ -120,6 +120,7 @@ class KafkaCLITest < GuildhallTest
         deserializing parallel: true if PARALLEL
       end
       topic("bytes") { consumer Handles }
+      delay_topics 5, prefix: "later"
     end
   RUBY
 
@@ -128,7 +129,9 @@ class KafkaCLITest < GuildhallTest
     assert_equal 0, status
     assert_match(/ documents +Handles +decoded by: reader \(C\)$/, out)
     assert_match(/ prices +Handles +decoded by: .*consumer thread \(RATES \(\S+:\d+\) is a Hash that is not shareable; make it so: .*\)$/, out)
-    assert_match(/ bytes +Handles$/, out)
+    assert_match(/ bytes +Handles +decoded by: nobody \(no deserializer: payloads are Strings\)$/, out)
+    assert_match(/ later\S* +Guildhall::Kafka::/, out)
+    refute_match(/ later.*decoded by/, out)
     rows = guildhall("routes", "--json", application: PIPELINES).first.lines.to_h { |line| ::JSON.parse(line).values_at("topic", "decoded_by", "not_on_workers").then { |name, *rest| [name, rest] } }
     assert_equal [["in_reader", nil], ["none", nil]], rows.values_at("documents", "bytes")
     assert_match(/\ARATES \(\S+:\d+\) is a Hash/, rows["prices"].last)

@@ -594,6 +594,15 @@ class KafkaConfigTest < GuildhallTest
       'topic "b": max_messages: wrong number of arguments', 'consumer_group "g" needs a block')
   end
 
+  def test_a_setting_that_is_somewhere_else
+    config = @application.config
+    assert_match(/\Aunknown setting pause; did you mean pause_timeout or pause_max_timeout\? \(/, assert_raises(Guildhall::UnknownSettingError) { config.pause }.message)
+    route = 'unknown setting initial_offset: it belongs into a route, topic("orders") { initial_offset … }, or for all of them into defaults { … }'
+    assert_equal "#{route} (#{__FILE__}:#{__LINE__})", assert_raises(Guildhall::UnknownSettingError) { config.initial_offset }.message
+    config.initial_offset = "earliest"
+    assert_includes assert_raises(Guildhall::ConfigurationError) { config.validate! }.message, "- #{route}"
+  end
+
   def test_a_setting_of_karafkas_says_what_to_use_instead
     @application.config.max_wait_time = 5
     assert_match(/\A1 error .*max_wait_time has no counterpart: remove it/m, assert_raises(Guildhall::ConfigurationError) { @application.config.validate! }.message)

@@ -81,7 +81,7 @@ class KafkaDecodingTest < GuildhallTest
   def test_who_decodes_and_why_not_workers
     with_pool do |pool|
       {
-        decoding(pool) => "nobody (no deserializer)", decoding(pool) { deserializer Guildhall::JSON.lazy } => "reader (C)",
+        decoding(pool) => "nobody (no deserializer: payloads are Strings)", decoding(pool) { deserializer Guildhall::JSON.lazy } => "reader (C)",
         decoding(pool) { deserializer STAGES } => "workers, or consumer thread where the pool finds it faster",
         decoding(pool) { deserializer(STAGES) && deserializing(parallel: true) } => "workers",
         decoding(pool) { deserializer(STAGES) && deserializing(parallel: false) } => "reader (C), then consumer thread (parallel: false)",

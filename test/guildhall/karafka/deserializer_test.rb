@@ -471,6 +471,11 @@ module Guildhall
         assert_match(/\A#<Guildhall::Karafka\.parallel #<.*Orders/, deserializer.inspect)
       end
 
+      def test_what_seems_to_take_a_message_is_refused_at_boot_where_it_would_get_a_payload
+        error = assert_raises(Guildhall::ArgumentError) { Karafka.parallel(Own.new.freeze) }
+        assert_match(/Own.* seems to take a message: say `message: true`/, error.message)
+      end
+
       def test_what_cannot_be_called_that_way_is_refused_at_boot
         [[-> { 1 }, {}], [->(_a, _b, _c) { 1 }, {}], [->(a, metadata:) { [a, metadata] }, {}],
          [->(_payload, _metadata) { 1 }, {message: true}], [Task.per_worker(Two), {message: true}]].each do |task, options|

@@ -112,6 +112,22 @@ Scenario.run do
     found = findings.call(plain, &drawn)
     check(text.call(payments).to_s.include?("dated later than now"), text.call(payments).to_s)
 
+    # Messages that a new group skips: until the route says that this is meant, or something is committed.
+    of_groups = ->(&routes) { findings.call({**plain, "auto.offset.reset": "latest"}, &routes).fetch("groups").map { |finding| [finding.status, finding.text[/\A[^;]+/]] } }
+    skipped = [[:warning, "nothing is committed for #{payments}: the group begins at the end, and skips 1 message"]]
+    equal(skipped, of_groups.call(&drawn), "a new group")
+    %i[earliest latest].each do |place|
+      said = of_groups.call do
+        topic(payments) do
+          consumer(consumer)
+          initial_offset(place)
+        end
+      end
+      equal([[:ok, "0 members"]], said, "initial_offset #{place.inspect}")
+    end
+    Guildhall::Kafka.admin { |admin| admin.offsets.apply(admin.offsets.plan(group, to: :latest, topics: [payments], create: true)) }
+    equal([[:ok, "0 members"]], of_groups.call(&drawn), "a group that has committed")
+
     # Rights.
     alice = broker.settings(:sasl, user: "alice")
     drawn = proc do

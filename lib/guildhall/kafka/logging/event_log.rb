@@ -18,7 +18,7 @@ module Guildhall
         LEVELS = {
           Logger::ERROR => %w[error.occurred broker.unreachable schema_registry.unreachable oauth_token.unavailable],
           Logger::WARN => %w[app.advised command.finished command.received dashboard.acted broker.reachable schema_registry.reachable
-                             oauth_token.available offsets.reset
+                             oauth_token.available offsets.none offsets.reset
                              partition.stalled partition.abandoned
                              dead_letter_queue.dispatched retry_topic.dispatched consumer.retrying consumer.threads_left
                              key.limit_reached key.parked outbox.parked signals.ignored swarm.process_restarting swarm.process_stopping],
@@ -42,7 +42,7 @@ module Guildhall
         end
 
         def call(event)
-          @logger.add(LEVELS.fetch(event.name, Logger::INFO)) { line(event.name, event.payload) }
+          @logger.add(level(event)) { line(event.name, event.payload) }
           trace = event.payload[:error]&.backtrace or return
           @logger.debug { "backtrace:\n  #{trace.join("\n  ")}" }
         end
@@ -55,6 +55,15 @@ module Guildhall
         end
 
         private
+
+        # Of its name, except where a group begins: only messages that it skips are worth a warning.
+        def level(event)
+          return Logger::INFO if event.name == "offsets.none" && !skips?(**event.payload)
+
+          LEVELS.fetch(event.name, Logger::INFO)
+        end
+
+        def skips?(place:, messages:, **) = place == :latest && messages.positive?
 
         def line(name, payload) = LogLine.new(text(name, payload), {event: name, **payload.except(:message), **described(**payload)})
 

@@ -119,6 +119,15 @@ module Guildhall
 
         private
 
+        # Karafka's routes have it.
+        def method_missing(name, *)
+          return super unless name == :active
+
+          report("unknown setting active: a topic without a consumer is not consumed; leave out active, or the consumer")
+        end
+
+        def respond_to_missing?(_name, _private = false) = false
+
         def keywords_only(name)
           return unless method(name).parameters == [%i[keyrest given]]
 

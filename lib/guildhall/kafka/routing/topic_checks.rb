@@ -48,6 +48,7 @@ module Guildhall
           check_consumer
           Topic.settings.problems(@topic.to_h).each { |problem| report(problem) }
           check_exclusive
+          check_deserializer
           check_parallel
           check_retries
           @topic.filters.each { |filter| check_filter(filter) }
@@ -73,6 +74,15 @@ module Guildhall
         def check_exclusive
           set = @topic.to_h.merge(at_most_once: @topic.delivery == :at_most_once, pattern: @topic.pattern?)
           EXCLUSIVE.each { |names, problem| report(problem) if set.values_at(*names).all? }
+        end
+
+        # It would fail at each message.
+        def check_deserializer
+          given = @topic.deserializer
+          return unless given.respond_to?(:call) && Callable.takes_message?(given.method(:call))
+
+          report("the deserializer #{Inspection.name_of(given)} seems to take a message, as Karafka's do; here it gets bytes: " \
+                 "call(bytes) or call(bytes, metadata) (if it takes bytes, call the parameter so)")
         end
 
         def check_parallel

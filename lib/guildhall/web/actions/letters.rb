@@ -51,8 +51,7 @@ module Guildhall
             upto: expect["upto"].to_h { |number, offset| [Integer(number), offset] }, **)
         end
 
-        # Its end is logged, too.
-        def start(job) = Done.new(note: @web.letter_jobs.start(target, job).to_s, path:, logged: job.to_s)
+        def start(job) = Done.new(note: @web.letter_jobs.start(target, job).to_s, path:, logged: nil)
       end
 
       # Sends them back to where they came from, or to another topic.

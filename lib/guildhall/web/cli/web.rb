@@ -78,6 +78,12 @@ module Guildhall
           false
         end
 
+        # Who did what is said here, too, where the application has no log of its own.
+        def watch_brokers
+          Kafka.application.default_logger ||= Kafka::Logging.logger(@err, level: "warn")
+          super
+        end
+
         def perform
           require_relative "../../web"
           web = Guildhall::Web.new(authorize:, hide: hidden, read_only: !@options[:actions],

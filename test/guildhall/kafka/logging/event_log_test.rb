@@ -131,16 +131,18 @@ class KafkaLoggingEventLogTest < GuildhallTest
     publish("offsets.none", group: "g", topic: "orders", partitions: [0, 1, 2, 5], place: :latest, messages: 3_000)
     publish("offsets.none", group: "g", topic: "orders", partitions: [4], place: :earliest, messages: 1)
     publish("offsets.none", group: "g", topic: "orders", partitions: [4], place: :latest, messages: 1, may_seek: true)
+    publish("offsets.none", group: "g", topic: "orders", partitions: [4], place: :latest, messages: 0)
     publish("offsets.reset", group: "g", topic: "orders", partitions: {0 => [100, 150], 3 => [9, 4]})
     publish("offsets.reset", group: "g", topic: "orders", partitions: (0..9).to_h { |number| [number, [0, 5]] })
-    assert_equal ["INFO  group g: nothing is committed for orders, partitions 0-2, 5: begins at the end, and skips 3000 messages (auto.offset.reset latest)",
+    assert_equal ["WARN  group g: nothing is committed for orders, partitions 0-2, 5: begins at the end, and skips 3000 messages (auto.offset.reset latest)",
                   "INFO  group g: nothing is committed for orders/4: begins at the beginning, with 1 message (auto.offset.reset earliest)",
-                  "INFO  group g: nothing is committed for orders/4: begins at the end, and skips 1 message (auto.offset.reset latest), unless " \
+                  "WARN  group g: nothing is committed for orders/4: begins at the end, and skips 1 message (auto.offset.reset latest), unless " \
                   "its consumer's `initialized` seeks",
+                  "INFO  group g: nothing is committed for orders/4: begins at the end, and skips 0 messages (auto.offset.reset latest)",
                   "WARN  group g: the next offset does not exist any more (deleted by the topic's retention, the topic is a new one, or an offset beyond its end was committed): " \
                   "orders/0 reads on at 150 instead of 100: 50 offsets are skipped; orders/3 reads on at 4 instead of 9: 5 offsets are repeated"],
-      lines.first(4).map { |line| line.chomp.split(" ", 2).last }
-    assert_match(%r{orders/4 reads on at 5 instead of 0: 5 offsets are skipped; and 5 more partitions$}, lines[4])
+      lines.first(5).map { |line| line.chomp.split(" ", 2).last }
+    assert_match(%r{orders/4 reads on at 5 instead of 0: 5 offsets are skipped; and 5 more partitions$}, lines[5])
   end
 
   def test_a_swarm

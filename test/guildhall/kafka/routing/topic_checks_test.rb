@@ -57,6 +57,21 @@ class KafkaRoutingChecksTest < GuildhallTest
                   "unknown setting deserialiser; did you mean deserializer?"], all.sort
   end
 
+  # As Karafka's deserializers do.
+  class TakesMessage
+    def call(message) = message.raw_payload
+  end
+
+  def test_a_deserializer_that_takes_a_message
+    assert_match(/the deserializer .*TakesMessage.* seems to take a message, as Karafka's do; here it gets bytes: call\(bytes\) or call\(bytes, metadata\)/,
+      errors { deserializer TakesMessage.new.freeze }.first)
+    assert_equal 1, errors("u") { deserializer ->(message) { message } }.grep(/seems to take a message/).size # still the first one alone
+  end
+
+  def test_a_topic_that_is_not_consumed
+    assert_equal ["unknown setting active: a topic without a consumer is not consumed; leave out active, or the consumer"], errors { active false }
+  end
+
   def test_what_is_no_deserializer
     assert_equal ["deserializers payload must be a codec, or another object with `call`, or nil, not 5"], errors { deserializers payload: 5 }
     assert_equal ["deserializer must be a codec, or another object with `call`, or nil, not 5"], errors("u") { deserializer 5 }.grep(/not 5/).last(1)

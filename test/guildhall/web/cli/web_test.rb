@@ -78,6 +78,24 @@ class WebCommandTest < GuildhallTest
     assert_includes error.message, "leave out --actions"
   end
 
+  def test_who_did_what_is_said_on_standard_error_unless_the_application_has_a_log
+    order = Guildhall::Web::Order.new(id: "1", by: "ada", action: :discard, target: "dead", expect: nil, why: nil)
+    said = [nil, StringIO.new].map do |own|
+      Guildhall::Kafka.reset
+      Guildhall::Kafka.config.logger = Logger.new(own) if own
+      command = command().tap { |one| one.instance_variable_set(:@err, @err = StringIO.new) }
+      command.send(:watch_brokers)
+      Guildhall::Web.new.audit(order, "5 are discarded")
+      [@err.string, own&.string]
+    end
+    line = /WARN.*dashboard: ada asked for discard of dead: 5 are discarded$/
+    assert_match(line, said.first.first)
+    assert_equal "", said.last.first
+    assert_match(line, said.last.last)
+  ensure
+    Guildhall::Kafka.reset
+  end
+
   def test_an_error_does_not_show_the_code_and_localhost_has_a_port
     command = command(bind: "localhost", port: 0)
     server = command.send(:server, ->(_) {})

@@ -250,7 +250,7 @@ module Guildhall
             refused = not_joinable(name, found) and return @note.call("groups", name, :problem, refused)
 
             routes = @routes.select { |route| route.group == name && route.consumed? && !route.assigned }
-            warnings = [*deleted(name, routes), *session_timeout(routes.first)]
+            warnings = [*offsets(name, routes), *session_timeout(routes.first)]
             return warnings.each { |warning| @note.call("groups", name, :warning, warning) } if warnings.any?
 
             @note.call("groups", name, :ok, Printable.count(found ? found[:members].size : 0, "member"))
@@ -263,18 +263,35 @@ module Guildhall
             Routing::Rights.refusal(:group, @needed.fetch([:group, name]), found[:authorized_operations])
           end
 
-          def deleted(name, routes)
-            places = @ranges.keys.select { |(topic, _)| routes.any? { |route| route.match?(topic) } }
-            lost = @connections.session(name).committed(places).filter_map do |place, answer|
-              offset = answer.first unless answer.is_a?(KafkaError)
-              range = @ranges[place]
-              [place.join("/"), range.begin - offset] if offset && range.is_a?(Range) && offset < range.begin
-            end
-            lost.map do |place, count|
-              "#{count} offsets of #{place} were deleted before the group has consumed them: raise retention.ms, or consume sooner"
-            end
+          def offsets(name, routes)
+            places = @ranges.select { |(topic, _), range| range.is_a?(Range) && routes.any? { |route| route.match?(topic) } }.keys
+            answers = @connections.session(name).committed(places).reject { |_, answer| answer.is_a?(KafkaError) }
+            committed = answers.transform_values(&:first)
+            [*deleted(committed), *skipped(committed, routes)]
           rescue KafkaError
             []
+          end
+
+          def deleted(committed)
+            lost = committed.select { |place, offset| offset && offset < @ranges[place].begin }
+            lost.map do |place, offset|
+              "#{@ranges[place].begin - offset} offsets of #{place.join("/")} were deleted before the group has consumed them: raise " \
+                "retention.ms, or consume sooner"
+            end
+          end
+
+          # What a new group leaves out, where its route does not say that this is meant.
+          def skipped(committed, routes)
+            committed.group_by { |(topic, _), _| topic }.filter_map do |topic, some|
+              route = routes.find { |one| one.match?(topic) }
+              next if some.any?(&:last) || route.initial_offset || Group::Client.reset_place(@clients.settings(route)) != :latest
+
+              count = some.sum { |place, _| @ranges[place].size }
+              next if count.zero?
+
+              "nothing is committed for #{topic}: the group begins at the end, and skips #{Printable.count(count, "message")}; to " \
+                "consume them, say initial_offset :earliest in the route (:latest: this is meant)"
+            end
           end
 
           def session_timeout(route)
