@@ -260,6 +260,7 @@ class Tour
     %w[outbox jobs].each { |name| @application.rails("generate", "guildhall:#{name}") }
     settings = File.read(File.join(@application.root, "config/guildhall.rb"))
     check(settings.match?(/^Guildhall::Kafka.configure do \|config\|\n  # .*\n  config.outbox = true\n/), "the outbox is not switched on")
+    check(settings.include?("dead_letter_queue topic: \"#{@orders}.dead\", max_retries: 3, dispatch_undecodable: true\n"), settings)
     @application.write("app/consumers/orders_consumer.rb", CONSUMER)
     @application.write("app/models/current.rb", CURRENT)
     @application.write("config/initializers/errors.rb", TRACKER)
