@@ -11,7 +11,7 @@ module Guildhall
       SETTINGS = "config/guildhall.rb"
       SETTING = "  # bin/guildhall server sends what Guildhall::Outbox has written to the database.\n  config.outbox = true\n"
       # Of Active Record's five connections, by default, consumers would take all: each start would warn of it.
-      CONCURRENCY = "  # Consumers leave the relay one of the 5 connections that config/database.yml has by default.\n  config.concurrency = 4\n"
+      CONCURRENCY = "  # Leaves the relay one of the 5 connections that config/database.yml has by default.\n  config.concurrency = 4\n"
       CONFIGURE = /^Guildhall::Kafka\.configure do \|config\|\n/
       private_constant :SETTINGS, :SETTING, :CONCURRENCY, :CONFIGURE
 
@@ -27,7 +27,8 @@ module Guildhall
         file = File.join(destination_root, SETTINGS)
         raise Thor::Error, "#{SETTINGS} is missing: run bin/rails generate guildhall:install first" unless File.exist?(file)
 
-        inject_into_file SETTINGS, CONCURRENCY, after: CONFIGURE if behavior == :revoke || !File.read(file).match?(/^\s*config\.concurrency\b/)
+        chosen = behavior == :invoke && File.read(file).match?(/^\s*config\.concurrency\b/)
+        inject_into_file SETTINGS, CONCURRENCY, after: CONFIGURE unless chosen
         inject_into_file SETTINGS, SETTING, after: CONFIGURE
       end
 
