@@ -12,8 +12,8 @@ module Guildhall
       # How many questions for lag it stays connected for: that for all groups of the application, and one for each group that was looked at
       # last. Each takes a client of its own.
       GROUPS = 8
-      NO_BROKER = "The embedded broker of development cannot answer the dashboard: start a broker (docker compose -f compose.kafka.yaml up " \
-                  "-d kafka) and set KAFKA_BOOTSTRAP_SERVERS=localhost:9092"
+      NO_BROKER = "The embedded broker of development cannot answer the dashboard: start a broker (docker compose -f compose.kafka.yaml " \
+                  "up -d kafka) and set KAFKA_BOOTSTRAP_SERVERS=localhost:9092"
       private_constant :GROUPS, :NO_BROKER
 
       def initialize(application)
