@@ -66,7 +66,10 @@ module Guildhall
       sieve = Sieve.new(@variants.values.first, @payloads)
       @payloads = sieve.sound
       cost = Cost.new(@variants.values.first, @payloads).measure
-      return Advice.new(variants: @variants, payloads: @payloads, cost:, reason: cost.reason) if cost.reason
+      if cost.reason
+        sieve = nil unless cost.reason == :io_bound # of a task that raises there is more to say
+        return Advice.new(variants: @variants, payloads: @payloads, cost:, reason: cost.reason, sieve:)
+      end
 
       with_pools do |pools|
         cells = measure(pools, @variants, @payloads, cost)

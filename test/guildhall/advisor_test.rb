@@ -128,6 +128,27 @@ class AdvisorTest < GuildhallTest
     assert_equal :fails, advise(Picky, ["good", *["bad"] * 5]).reason
   end
 
+  # Whose payloads take more than the second that all are tried in.
+  module Slow
+    def self.call(text)
+      raise("not this one") if text == "bad"
+
+      ended = Process.clock_gettime(Process::CLOCK_MONOTONIC) + 0.4
+      nil while Process.clock_gettime(Process::CLOCK_MONOTONIC) < ended
+    end
+  end
+
+  def test_payloads_add_up
+    sieve = Guildhall::Advisor::Sieve.new(Slow, Guildhall::Advisor::Payloads.new([*["good"] * 20, "bad"]))
+    sound = sieve.sound
+    assert_predicate sieve.untried, :positive?
+    assert_equal 21, sound.size + sieve.count + sieve.untried
+    cost = Guildhall::Advisor::Cost.new(Nothing, sound).measure
+    advice = Guildhall::Advisor::Advice.new(variants: {given: Slow}, payloads: sound, cost:, sieve:)
+    assert_match(/not tried +#{sieve.untried}: /, advice.to_s)
+    assert_equal 21, advice.to_h.values_at("payloads", "payloads_left_out", "payloads_not_tried").sum
+  end
+
   def test_nothing_to_do
     advice = advise(Nothing)
     assert_equal [:too_small, Nothing], [advice.reason, advice.task]

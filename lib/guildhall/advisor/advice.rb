@@ -83,8 +83,9 @@ module Guildhall
       # @return [Hash{String=>Object}] for JSON
       def to_h
         {"pays" => pays?, "reason" => @reason&.name, **(@best ? chosen : {}), "payloads" => @payloads.size,
-         "too_few_payloads" => too_few_payloads?, "payloads_left_out" => @sieve&.count.to_i, "bytes" => @payloads.quantiles,
-         "seconds_per_payload" => @cost.seconds, "objects_per_payload" => @cost.objects.round(1), "handover_seconds" => @handover,
+         "too_few_payloads" => too_few_payloads?, "payloads_left_out" => @sieve&.count.to_i, "payloads_not_tried" => @sieve&.untried.to_i,
+         "bytes" => @payloads.quantiles, "seconds_per_payload" => @cost.seconds, "objects_per_payload" => @cost.objects.round(1),
+         "handover_seconds" => @handover,
          "table" => @table.map { |line| line.to_h.transform_keys(&:to_s) }, "cells" => @cells.map { |cell| row(cell) }}
       end
 
@@ -128,7 +129,11 @@ module Guildhall
          ["garbage per payload", format("%.0f objects", @cost.objects)]]
       end
 
-      def left_out = @sieve&.count.to_i.zero? ? [] : [["left out", "#{@sieve.count}, for which the task raises (#{@sieve.error})"]]
+      # With the payloads that were measured, as many as there were.
+      def left_out
+        [*([["left out", "#{@sieve.count}, for which the task raises (#{@sieve.error})"]] if @sieve&.count.to_i.positive?),
+         *([["not tried", "#{@sieve.untried}: one second was too short for more"]] if @sieve&.untried.to_i.positive?)]
+      end
 
       def promise
         format("It pays: %s is %.1f × as fast as a loop (%.1f to %.1f in %d rounds).%s", way, @best.gain, *@best.spread, @best.gains.size,
