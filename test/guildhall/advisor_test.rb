@@ -128,6 +128,24 @@ class AdvisorTest < GuildhallTest
     assert_equal :fails, advise(Picky, ["good", *["bad"] * 5]).reason
   end
 
+  # What pays in most rounds, and not in all, is measured again; it is no promise.
+  def test_a_gain_that_some_rounds_do_not_have_is_uncertain
+    confirmed = lambda do |*lowest|
+      cell = ->(gains) { Guildhall::Advisor::Cell.new(variant: :given, workers: 2, batch: 10, gains:) }
+      advisor = Guildhall::Advisor.new(Nothing, ["a"])
+      advisor.define_singleton_method(:cell) { |*| cell.call([lowest.shift, 2.1, 2.2, 2.3, 6.2]) }
+      advisor.send(:confirmed, {}, [cell.call([2.0])], nil)
+    end
+    assert_equal 1.5, confirmed.call(0.6, 1.5)[1].gains.first
+    _, best, uncertain = confirmed.call(0.6, 0.7, 0.8)
+    assert_nil best
+    payloads = Guildhall::Advisor::Payloads.new(["x"] * 100)
+    cost = Guildhall::Advisor::Cost.new(Nothing, payloads).measure
+    advice = Guildhall::Advisor::Advice.new(variants: {given: Nothing}, payloads:, cost:, uncertain:)
+    assert_equal [false, :uncertain, Nothing], [advice.pays?, advice.reason, advice.task]
+    assert_match(/\AUncertain: measure again.* On 2 workers, in batches of 10, was 2\.2 × .* but 0\.8 to 6\.2 in 5 rounds/, advice.verdict)
+  end
+
   # Whose payloads take more than the second that all are tried in.
   module Slow
     def self.call(text)

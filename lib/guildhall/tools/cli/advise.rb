@@ -26,7 +26,7 @@ module Guildhall
           options.on("--quick", "fewer rounds")
           options.on("--[no-]progress", "show a bar; default: on a terminal, where the gem ruby-progressbar is")
           options.on("--json", "as one JSON object")
-          options.separator("\nExit status: 0 it pays, 1 it does not, 2 wrong usage.")
+          options.separator("\nExit status: 0 it pays, 1 it does not, or that is uncertain, 2 wrong usage.")
         end
 
         def call(_arguments)
