@@ -66,12 +66,15 @@ module Guildhall
       sieve = Sieve.new(@variants.values.first, @payloads)
       @payloads = sieve.sound
       cost = Cost.new(@variants.values.first, @payloads).measure
-      return Advice.new(variants: @variants, payloads: @payloads, cost:, reason: cost.reason) if cost.reason
+      if cost.reason
+        sieve = nil unless cost.reason == :io_bound # of a task that raises there is more to say
+        return Advice.new(variants: @variants, payloads: @payloads, cost:, reason: cost.reason, sieve:)
+      end
 
       with_pools do |pools|
         cells = measure(pools, @variants, @payloads, cost)
-        cells, best = confirmed(pools, cells, cost)
-        Advice.new(variants: @variants, payloads: @payloads, cost:, cells:, best:, sieve:,
+        cells, best, uncertain = confirmed(pools, cells, cost)
+        Advice.new(variants: @variants, payloads: @payloads, cost:, cells:, best:, uncertain:, sieve:,
           handover: pools.values.last.report.handover_seconds, table: table(pools, best, cells))
       end
     end
@@ -105,15 +108,18 @@ module Guildhall
     end
 
     # The best of many measurements was lucky, too: what is promised is measured once more.
-    # @return [Array(Array<Cell>, Cell)] no cell: none pays
+    # @return [Array(Array<Cell>, Cell, Cell)] the one that pays, in each round; else the last one that does in most, if there is one
     def confirmed(pools, cells, cost)
+      uncertain = nil
       TRIES.times do
         best = Choice.of(cells) or break
         again = cell(pools, @payloads, cost, best.variant, best.workers, best.batch, @rounds * CONFIRMATION)
         cells = cells.map { |one| one.equal?(best) ? again : one }
-        return [cells, again] if again.pays?
+        return [cells, again, nil] if again.certain?
+
+        uncertain = again if again.pays?
       end
-      [cells, nil]
+      [cells, nil, uncertain]
     end
 
     def with_pools
@@ -158,6 +164,9 @@ module Guildhall
 
       # @return [Boolean] whether that is a gain beyond what measuring is worth
       def pays? = gain >= WASTE && gains[gains.size / 4] > 1
+
+      # @return [Boolean] whether no round was slower either
+      def certain? = pays? && gains.first >= 1
     end
 
     # Which of the measured ways to take.

@@ -42,6 +42,7 @@ module Guildhall
     #   encoding: each becomes a nil, or a separator. 0: those 100,000
     # @raise [Guildhall::ArgumentError] also for options that exclude each other
     # @raise [NotShareableError] for a converter that cannot be shared
+    # @raise [MissingDependencyError] for `:decimal` without the gem bigdecimal
     def initialize(headers: true, symbolize_names: false, converters: nil, text: Text, max_bytes: Text::Limit::DEFAULT_BYTES,
                    max_digits: Digits::MOST, max_missing: Missing::DEFAULT, **format)
       format = Format.of(format)

@@ -128,6 +128,45 @@ class AdvisorTest < GuildhallTest
     assert_equal :fails, advise(Picky, ["good", *["bad"] * 5]).reason
   end
 
+  # What pays in most rounds, and not in all, is measured again; it is no promise.
+  def test_a_gain_that_some_rounds_do_not_have_is_uncertain
+    confirmed = lambda do |*lowest|
+      cell = ->(gains) { Guildhall::Advisor::Cell.new(variant: :given, workers: 2, batch: 10, gains:) }
+      advisor = Guildhall::Advisor.new(Nothing, ["a"])
+      advisor.define_singleton_method(:cell) { |*| cell.call([lowest.shift, 2.1, 2.2, 2.3, 6.2]) }
+      advisor.send(:confirmed, {}, [cell.call([2.0])], nil)
+    end
+    assert_equal 1.5, confirmed.call(0.6, 1.5)[1].gains.first
+    _, best, uncertain = confirmed.call(0.6, 0.7, 0.8)
+    assert_nil best
+    payloads = Guildhall::Advisor::Payloads.new(["x"] * 100)
+    cost = Guildhall::Advisor::Cost.new(Nothing, payloads).measure
+    advice = Guildhall::Advisor::Advice.new(variants: {given: Nothing}, payloads:, cost:, uncertain:)
+    assert_equal [false, :uncertain, Nothing], [advice.pays?, advice.reason, advice.task]
+    assert_match(/\AUncertain: measure again.* On 2 workers, in batches of 10, was 2\.2 × .* but 0\.8 to 6\.2 in 5 rounds/, advice.verdict)
+  end
+
+  # Whose payloads take more than the second that all are tried in.
+  module Slow
+    def self.call(text)
+      raise("not this one") if text == "bad"
+
+      ended = Process.clock_gettime(Process::CLOCK_MONOTONIC) + 0.4
+      nil while Process.clock_gettime(Process::CLOCK_MONOTONIC) < ended
+    end
+  end
+
+  def test_payloads_add_up
+    sieve = Guildhall::Advisor::Sieve.new(Slow, Guildhall::Advisor::Payloads.new([*["good"] * 20, "bad"]))
+    sound = sieve.sound
+    assert_predicate sieve.untried, :positive?
+    assert_equal 21, sound.size + sieve.count + sieve.untried
+    cost = Guildhall::Advisor::Cost.new(Nothing, sound).measure
+    advice = Guildhall::Advisor::Advice.new(variants: {given: Slow}, payloads: sound, cost:, sieve:)
+    assert_match(/not tried +#{sieve.untried}: /, advice.to_s)
+    assert_equal 21, advice.to_h.values_at("payloads", "payloads_left_out", "payloads_not_tried").sum
+  end
+
   def test_nothing_to_do
     advice = advise(Nothing)
     assert_equal [:too_small, Nothing], [advice.reason, advice.task]

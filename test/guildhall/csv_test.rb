@@ -233,19 +233,25 @@ class CSVTest < GuildhallTest
   end
 
   def test_a_missing_gem_is_named
-    script = <<~RUBY
+    assert_equal "Guildhall::CSV needs the gem csv: add `gem \"csv\"` to the Gemfile\n", said_without("csv", 'require "guildhall/csv"')
+    decimal = 'require "guildhall/csv"; Guildhall::CSV.new(converters: {"amount" => :decimal})'
+    assert_equal "the converter :decimal of Guildhall::CSV needs the gem bigdecimal: add `gem \"bigdecimal\"` to the Gemfile\n",
+      said_without("bigdecimal", decimal)
+  end
+
+  def said_without(gem, code)
+    assert_ruby(<<~RUBY)
       module Kernel
         alias_method :found, :require
-        def require(name) = name == "csv" ? raise(LoadError.new("cannot load such file -- csv").tap { |error| error.define_singleton_method(:path) { "csv" } }) : found(name)
+        def require(name) = name == "#{gem}" ? raise(LoadError.new("cannot load such file -- #{gem}").tap { |error| error.define_singleton_method(:path) { "#{gem}" } }) : found(name)
         private :require
       end
       begin
-        require "guildhall/csv"
+        #{code}
       rescue Guildhall::MissingDependencyError => error
         puts error.message
       end
     RUBY
-    assert_equal "Guildhall::CSV needs the gem csv: add `gem \"csv\"` to the Gemfile\n", assert_ruby(script)
   end
 
   def test_loaded_when_first_named

@@ -190,6 +190,9 @@ class InspectionTest < GuildhallTest
   def test_class_variables_that_no_worker_reads_or_sets
     assert_equal ["@@members of InspectionTest::Register"], found(Register)
     assert_equal ["@@count of InspectionTest::Counter"], found(Counter)
+    [Register, Counter].each do |task| # a constant can neither count nor collect
+      assert_match(/if it counts or collects: return the value, .*pool\.reduce/, Guildhall::Inspection.of(task).findings.fetch(0).advice)
+    end
   end
 
   def test_a_module_with_a_method_name_of_its_own

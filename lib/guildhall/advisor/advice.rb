@@ -27,7 +27,9 @@ module Guildhall
                  "Let it work on a copy (`payload.dup`), and measure again.",
         fails: "The task raises for these payloads: %<error>s. Measure payloads that it can work on.",
         too_small: "Workers do not pay for these payloads: one costs %<micro>.1f µs, and a hand-over costs more than they would save. " \
-                   "Leave them in the calling thread, which is what a pool does by itself."
+                   "Leave them in the calling thread, which is what a pool does by itself.",
+        uncertain: "Uncertain: measure again, when the machine is quiet. %<way>s was %<gain>.1f × as fast as a loop, but %<lowest>.1f to " \
+                   "%<highest>.1f in %<rounds>d rounds."
       }.freeze
       CROWDED = " Other processes used the CPU meanwhile: measure again when the machine is quiet."
       FEW = 100 # payloads: fewer say little about those to come
@@ -40,12 +42,14 @@ module Guildhall
       attr_reader :handover
       # @return [Array<Line>] this machine's decision table
       attr_reader :table
-      # @return [Symbol, nil] :io_bound, :mutates, :fails, :too_small: why it does not pay
+      # @return [Symbol, nil] :io_bound, :mutates, :fails, :too_small: why it does not pay; :uncertain: in some rounds it did not
       attr_reader :reason
 
+      # @param uncertain [Cell, nil] what paid in most rounds, where nothing did in all
       # @param sieve [Sieve, nil] what it left out is said
-      def initialize(variants:, payloads:, cost:, cells: [], best: nil, handover: nil, table: [], reason: nil, sieve: nil)
+      def initialize(variants:, payloads:, cost:, cells: [], best: nil, uncertain: nil, handover: nil, table: [], reason: nil, sieve: nil)
         @sieve = sieve
+        @uncertain = uncertain
         @variants = variants
         @payloads = payloads
         @cost = cost
@@ -53,7 +57,7 @@ module Guildhall
         @best = best
         @handover = handover
         @table = table.freeze
-        @reason = reason || (:too_small unless best)
+        @reason = reason || ((uncertain ? :uncertain : :too_small) unless best)
         freeze
       end
 
@@ -83,8 +87,9 @@ module Guildhall
       # @return [Hash{String=>Object}] for JSON
       def to_h
         {"pays" => pays?, "reason" => @reason&.name, **(@best ? chosen : {}), "payloads" => @payloads.size,
-         "too_few_payloads" => too_few_payloads?, "payloads_left_out" => @sieve&.count.to_i, "bytes" => @payloads.quantiles,
-         "seconds_per_payload" => @cost.seconds, "objects_per_payload" => @cost.objects.round(1), "handover_seconds" => @handover,
+         "too_few_payloads" => too_few_payloads?, "payloads_left_out" => @sieve&.count.to_i, "payloads_not_tried" => @sieve&.untried.to_i,
+         "bytes" => @payloads.quantiles, "seconds_per_payload" => @cost.seconds, "objects_per_payload" => @cost.objects.round(1),
+         "handover_seconds" => @handover,
          "table" => @table.map { |line| line.to_h.transform_keys(&:to_s) }, "cells" => @cells.map { |cell| row(cell) }}
       end
 
@@ -128,18 +133,22 @@ module Guildhall
          ["garbage per payload", format("%.0f objects", @cost.objects)]]
       end
 
-      def left_out = @sieve&.count.to_i.zero? ? [] : [["left out", "#{@sieve.count}, for which the task raises (#{@sieve.error})"]]
-
-      def promise
-        format("It pays: %s is %.1f × as fast as a loop (%.1f to %.1f in %d rounds).%s", way, @best.gain, *@best.spread, @best.gains.size,
-          (" Workers pay from batches of #{from} on." if from))
+      # With the payloads that were measured, as many as there were.
+      def left_out
+        [*([["left out", "#{@sieve.count}, for which the task raises (#{@sieve.error})"]] if @sieve&.count.to_i.positive?),
+         *([["not tried", "#{@sieve.untried}: one second was too short for more"]] if @sieve&.untried.to_i.positive?)]
       end
 
-      def way
-        lazy = "lazy decoding, " if @best.variant == :lazy
-        return "#{lazy}in the calling thread," if @best.workers.zero?
+      def promise
+        format("It pays: %s is %.1f × as fast as a loop (%.1f to %.1f in %d rounds).%s", way(@best), @best.gain, *@best.spread,
+          @best.gains.size, (" Workers pay from batches of #{from} on." if from))
+      end
 
-        "#{lazy}on #{@best.workers} worker#{"s" if @best.workers > 1}, in batches of #{@best.batch},"
+      def way(cell)
+        lazy = "lazy decoding, " if cell.variant == :lazy
+        return "#{lazy}in the calling thread," if cell.workers.zero?
+
+        "#{lazy}on #{cell.workers} worker#{"s" if cell.workers > 1}, in batches of #{cell.batch},"
       end
 
       def chosen = {**row(@best), "from" => from, "spread" => @best.spread.map { |gain| gain.round(2) }}
@@ -148,7 +157,9 @@ module Guildhall
       def busy = @cost.seconds.zero? ? 0 : 100 * @cost.cpu_seconds / @cost.seconds
 
       def refusal
-        format(REASONS.fetch(@reason), busy:, error: @cost.error, micro: @cost.seconds * 1e6)
+        lowest, highest = @uncertain&.spread
+        format(REASONS.fetch(@reason), busy:, error: @cost.error, micro: @cost.seconds * 1e6, way: @uncertain && way(@uncertain).capitalize,
+          gain: @uncertain&.gain, lowest:, highest:, rounds: @uncertain&.gains&.size)
       end
 
       def name_of(variant, workers)

@@ -114,6 +114,9 @@ module Guildhall
 
       def count = @failing.size
 
+      # @return [Integer] payloads that the time was too short for
+      def untried = @payloads.size - @fine.size - @failing.size
+
       # Blocks while it calls the task with each payload.
       # @return [Payloads] those to measure: those that fail, if they are most, or if the task changes its payload, which {Cost} then says
       def sound

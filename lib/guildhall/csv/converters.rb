@@ -4,6 +4,7 @@ require "date"
 require "time"
 require_relative "../digits"
 require_relative "../shareable"
+require_relative "../soft_dependency"
 
 module Guildhall
   class CSV
@@ -21,11 +22,14 @@ module Guildhall
       # @param max_digits [Integer] of numbers, written out
       # @raise [Guildhall::ArgumentError] also for a column that there never is
       # @raise [NotShareableError]
+      # @raise [MissingDependencyError] for `:decimal` without the gem bigdecimal
       def initialize(given, headers, max_digits)
         @max_digits = max_digits
         @columns = given.is_a?(Hash) ? by_column(given, headers) : nil
         @every = check(given) unless given.nil? || @columns
-        require "bigdecimal" if [@every, *@columns&.values].include?(:decimal)
+        if [@every, *@columns&.values].include?(:decimal)
+          SoftDependency.require!("bigdecimal", gem: "bigdecimal", purpose: "the converter :decimal of Guildhall::CSV")
+        end
         Ractor.make_shareable(self)
       end
 

@@ -73,7 +73,7 @@ module Guildhall
       end
 
       def found_class_variable(name, place)
-        find(name, place, "is a class variable, which workers cannot reach", "use a frozen constant")
+        find(name, place, "is a class variable, which workers cannot reach", OF_ALL)
       end
 
       def found_write(owner, name, place)
@@ -122,6 +122,8 @@ module Guildhall
       end
     end
 
+    OF_ALL = "use a frozen constant; if it counts or collects: return the value, and add up in the caller (`pool.reduce`), " \
+             "or use `pipeline.measured`"
     OF_EACH_WORKER = "use Guildhall::Task.per_worker for what each worker is to keep"
     FREEZE = "Ractor.make_shareable"
     CALL_ELSEWHERE = "call it in the main Ractor, or use something else in the task"

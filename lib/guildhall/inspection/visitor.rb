@@ -96,7 +96,7 @@ module Guildhall
         value = owner.class_variable_get(name)
         return Known.new(value) if Ractor.shareable?(value)
 
-        found_unshareable(class_variable_of(owner, name), value, place, "use a frozen constant")
+        found_unshareable(class_variable_of(owner, name), value, place, OF_ALL)
       end
 
       def set_class_variable(name, place) = found_class_variable(class_variable_of(@nesting.first, name), place)

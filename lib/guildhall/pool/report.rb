@@ -34,6 +34,7 @@ module Guildhall
         @handover_seconds = queue.handover
         @workers = workers
         @decisions = Decision::ALL.zip(queue.decisions).to_h.select { |_, count| count.positive? }.freeze
+        names = distinct(names)
         @rows = queue.costs.filter_map { |numbers| row(names, numbers) }.sort_by { |row| [row.task, row.bytes, row.payloads.to_i] }.freeze
       end
 
@@ -42,11 +43,20 @@ module Guildhall
         none = " (#{NativeThreads::REASON})" if NativeThreads::MAIN_RACTOR_ONLY
         head = format("%d workers%s, %.0f µs a hand-over", @workers, none, @handover_seconds * 1e6)
         made = @decisions.map { |decision, count| "#{decision} #{count}" }.join(", ")
-        columns = "task                                       ≈ bytes   ≈ batch    inline µs  parallel µs   gain  now"
-        [head, *(made unless made.empty?), columns, *@rows.map { |row| line(row) }].join("\n")
+        width = @rows.map { |row| row.task.size }.push(40).max
+        columns = "#{"task".ljust(width)}   ≈ bytes   ≈ batch    inline µs  parallel µs   gain  now"
+        [head, *(made unless made.empty?), columns, *@rows.map { |row| line(row, width) }].join("\n")
       end
 
       private
+
+      # Pipelines of the same stages have one name: they are numbered, in the order in which the pool got them first.
+      def distinct(names)
+        names.each_with_object({}) do |(code, name), found|
+          same = names.count { |other, text| text == name && other < code }
+          found[code] = same.zero? ? name : "#{name} (#{same + 1})"
+        end
+      end
 
       def row(names, numbers)
         code, bytes, payloads, cost, inline, parallel, spread = numbers
@@ -56,10 +66,17 @@ module Guildhall
         payloads.zero? ? Row.new(name, bytes, nil, cost, nil, nil) : Row.new(name, bytes, payloads, inline, parallel, spread)
       end
 
-      def line(row)
+      def line(row, width)
         way = row.parallel.nil? ? "–" : (row.parallel ? "parallel" : "inline")
-        format("%-40s %9d %9s %12s %12s %6s  %s", row.task[0, 40], row.bytes, row.payloads || "one", micro(row.inline_seconds),
-          micro(row.parallel_seconds), row.gain&.round(2) || "–", way)
+        format("%-#{width}s %9d %9s %12s %12s %6s  %s", row.task, row.bytes, row.payloads || "one", micro(row.inline_seconds),
+          micro(row.parallel_seconds), gain(row.gain), way)
+      end
+
+      # More than the workers and the caller together can gain is noise of the measurement.
+      def gain(number)
+        return "–" unless number
+
+        number > @workers + 1 ? "> #{@workers + 1}" : number.round(2)
       end
 
       def micro(seconds)

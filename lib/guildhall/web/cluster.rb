@@ -12,7 +12,9 @@ module Guildhall
       # How many questions for lag it stays connected for: that for all groups of the application, and one for each group that was looked at
       # last. Each takes a client of its own.
       GROUPS = 8
-      private_constant :GROUPS
+      NO_BROKER = "The embedded broker of development cannot answer the dashboard: start a broker (docker compose -f compose.kafka.yaml " \
+                  "up -d kafka) and set KAFKA_BOOTSTRAP_SERVERS=localhost:9092"
+      private_constant :GROUPS, :NO_BROKER
 
       def initialize(application)
         @application = application
@@ -113,7 +115,14 @@ module Guildhall
 
       private
 
-      def admin = @admin ||= @application.admin
+      # Each question to the embedded broker would wait ten seconds for an answer that does not come.
+      def admin
+        servers = @application.config.librdkafka[:"bootstrap.servers"]
+        raise ConfigurationError, NO_BROKER if servers.respond_to?(:for_development?)
+
+        @admin ||= @application.admin
+      end
+
       def letter_codec(name) = LetterCodec.of(name, routes)
 
       # What is not fresh any more goes: nobody looks at it. That brokers do not answer, is an answer to all questions: else each request

@@ -71,10 +71,10 @@ module Guildhall
         no_page(403, error.message, line: error.line)
       rescue Kafka::UnknownTopicError, Kafka::UnknownGroupError => error
         no_page(404, error.message)
-      rescue Guildhall::ArgumentError => error
-        no_page(400, error.message)
       rescue Kafka::KafkaError, Kafka::NewerFormatError, ConfigurationError => error
         no_page(503, error.message)
+      rescue Guildhall::ArgumentError => error # a ConfigurationError is one, too
+        no_page(400, error.message)
       end
 
       private

@@ -11,8 +11,8 @@ class PoolReportTest < GuildhallTest
   COSTS = [[2, 64, 0, 1e-6, nil, nil, nil], [1, 64, 512, nil, 4e-6, 1e-6, true], [1, 8, 16, nil, 1e-6, nil, false], [1, 8, 0, nil, nil, nil, nil],
            [9, 8, 0, 1e-6, nil, nil, nil]].freeze
 
-  def report(costs: COSTS, decisions: NONE)
-    Pool::Report.new(Queue.new(2e-5, decisions, costs), {1 => "A", 2 => "B"}, 3)
+  def report(costs: COSTS, decisions: NONE, names: {1 => "A", 2 => "B"})
+    Pool::Report.new(Queue.new(2e-5, decisions, costs), names, 3)
   end
 
   def test_rows_are_of_known_codes_that_were_measured_in_order
@@ -34,5 +34,19 @@ class PoolReportTest < GuildhallTest
     assert_match(/^A +64 +512 +4\.00 +1\.00 +4\.0  parallel$/, text)
     assert_match(/^A +8 +16 +1\.00 +– +–  inline$/, text)
     assert_match(/^B +64 +one +1\.00 +– +–  –$/, text)
+  end
+
+  def test_tasks_of_one_name_are_told_apart
+    name = "#<Guildhall::Pipeline decode >> validate>"
+    rows = report(names: {1 => name, 2 => name})
+    assert_equal [name, name, "#{name} (2)"], rows.rows.map(&:task)
+    assert_match(/^#{Regexp.escape(name)} \(2\) +64 +one /, rows.to_s)
+  end
+
+  # Two clocks' ticks apart, say.
+  def test_a_gain_beyond_what_the_workers_can_is_noise
+    text = report(costs: [[1, 64, 512, nil, 8e-6, 2e-6, true], [1, 8, 512, nil, 5e-6, 1e-6, true]]).to_s
+    assert_match(/ 4\.0  parallel$/, text)
+    assert_match(/ > 4  parallel$/, text)
   end
 end

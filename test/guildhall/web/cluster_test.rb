@@ -34,6 +34,19 @@ class WebClusterTest < GuildhallTest
     assert_equal 1, @admin.asked
   end
 
+  def test_the_embedded_broker_of_development_is_not_asked
+    require "guildhall/kafka/development"
+    @application.config.kafka = {"bootstrap.servers": Guildhall::Kafka::Development::Address.new("127.0.0.1:1", nil)}
+    web = Guildhall::Web.new(application: @application, authorize: ->(*) { true })
+    web.instance_variable_set(:@cluster, @cluster)
+    %w[/topics /groups /].each do |path|
+      status, _, body = web.call({"PATH_INFO" => path, "REQUEST_METHOD" => "GET", "SCRIPT_NAME" => "", "QUERY_STRING" => ""})
+      assert_equal 503, status
+      assert_includes body.join, "start a broker (docker compose -f compose.kafka.yaml up -d kafka) and set KAFKA_BOOTSTRAP_SERVERS"
+    end
+    assert_nil @admin.asked
+  end
+
   def test_they_are_asked_again
     assert_raises(Guildhall::Kafka::UnreachableError) { @cluster.topics }
     @admin.define_singleton_method(:list) { [:topic] }

@@ -259,7 +259,11 @@ class Tour
     @application.rails("generate", "guildhall:consumer", "Orders", "--topic", @orders, "--codec", "json")
     %w[outbox jobs].each { |name| @application.rails("generate", "guildhall:#{name}") }
     settings = File.read(File.join(@application.root, "config/guildhall.rb"))
-    check(settings.match?(/^Guildhall::Kafka.configure do \|config\|\n  # .*\n  config.outbox = true\n/), "the outbox is not switched on")
+    check(settings.match?(/^Guildhall::Kafka.configure do \|config\|\n  # .*\n  config.outbox = true\n  # .*\n  config.concurrency = 4\n/),
+      "the outbox is not switched on")
+    check(settings.include?("dead_letter_queue topic: \"#{@orders}.dead\", max_retries: 3, dispatch_undecodable: true\n"), settings)
+    said = @application.run(RbConfig.ruby, "-W0", "-e", '$stderr.reopen($stdout); load "bin/guildhall"', "routes", env: @environment)
+    check(!said.include?("config.concurrency"), "connections with the outbox: #{said}")
     @application.write("app/consumers/orders_consumer.rb", CONSUMER)
     @application.write("app/models/current.rb", CURRENT)
     @application.write("config/initializers/errors.rb", TRACKER)

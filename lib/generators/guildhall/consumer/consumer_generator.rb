@@ -132,7 +132,8 @@ module Guildhall
 
       def route
         queue = "dead_letter_queue topic: #{"#{topic}.dead".inspect}, max_retries: 3"
-        queue = upsert? ? "#{queue}, dispatch_undecodable: true" : "# Without it, a message that fails is retried for ever.\n    # #{queue}"
+        queue = "#{queue}, dispatch_undecodable: true" if deserializer
+        queue = "# Without it, a message that fails is retried for ever.\n    # #{queue}" unless upsert?
         settings = ["consumer #{consumer}", *("deserializer #{deserializer}" if deserializer), "initial_offset :earliest", queue]
         lines = ["topic #{topic.inspect} do", *settings.map { |line| "  #{line}" }, "end"]
         "#{lines.map { |line| "  #{line}\n" }.join}\n"

@@ -10,7 +10,10 @@ module Guildhall
 
       SETTINGS = "config/guildhall.rb"
       SETTING = "  # bin/guildhall server sends what Guildhall::Outbox has written to the database.\n  config.outbox = true\n"
-      private_constant :SETTINGS, :SETTING
+      # Of Active Record's five connections, by default, consumers would take all: each start would warn of it.
+      CONCURRENCY = "  # Leaves the relay one of the 5 connections that config/database.yml has by default.\n  config.concurrency = 4\n"
+      CONFIGURE = /^Guildhall::Kafka\.configure do \|config\|\n/
+      private_constant :SETTINGS, :SETTING, :CONCURRENCY, :CONFIGURE
 
       class_option :database, type: :string, aliases: %w[--db], desc: "The database of the migration (default: the primary one)"
       source_root File.expand_path("templates", __dir__)
@@ -24,7 +27,9 @@ module Guildhall
         file = File.join(destination_root, SETTINGS)
         raise Thor::Error, "#{SETTINGS} is missing: run bin/rails generate guildhall:install first" unless File.exist?(file)
 
-        inject_into_file SETTINGS, SETTING, after: /^Guildhall::Kafka\.configure do \|config\|\n/
+        chosen = behavior == :invoke && File.read(file).match?(/^\s*config\.concurrency\b/)
+        inject_into_file SETTINGS, CONCURRENCY, after: CONFIGURE unless chosen
+        inject_into_file SETTINGS, SETTING, after: CONFIGURE
       end
 
       private

@@ -28,7 +28,9 @@ module Guildhall
         DETAIL = /\A[\w-]+: error:\h+:/
         # The member's listener reports that it cannot join, or joins in another way.
         JOINING = /Fatal error: .*ConsumerGroupHeartbeat/
-        private_constant :BROKER, :UNREACHABLE, :BEFORE_USE, :JUST_CONNECTED, :DETAIL, :JOINING
+        # A setting of the outbox's relay, which the user cannot change: a warning at each start would be about nothing.
+        RELAY = /Configuration property enable\.gapless\.guarantee is experimental/
+        private_constant :BROKER, :UNREACHABLE, :BEFORE_USE, :JUST_CONNECTED, :DETAIL, :JOINING, :RELAY
 
         # @yieldparam broker [String] host and port of one that cannot be reached
         def initialize(target, &unreachable)
@@ -47,7 +49,7 @@ module Guildhall
             # With `debug: "security"` there are lines about each step of SASL, which fail no more than others.
             next if @unreachable && match && severity != DEBUG && unreachable(match)
 
-            severity = JOINING.match?(text) || (match && match[:reason].match?(DETAIL)) ? DEBUG : severity || UNKNOWN
+            severity = JOINING.match?(text) || RELAY.match?(text) || (match && match[:reason].match?(DETAIL)) ? DEBUG : severity || UNKNOWN
             line = @target.level <= severity && @lock.synchronize { repeated(text) }
             @target.add(severity, line) if line
           end

@@ -26,7 +26,7 @@ module Guildhall
           options.on("--quick", "fewer rounds")
           options.on("--[no-]progress", "show a bar; default: on a terminal, where the gem ruby-progressbar is")
           options.on("--json", "as one JSON object")
-          options.separator("\nExit status: 0 it pays, 1 it does not, 2 wrong usage.")
+          options.separator("\nExit status: 0 it pays, 1 it does not, or that is uncertain, 2 wrong usage.")
         end
 
         def call(_arguments)
@@ -36,6 +36,7 @@ module Guildhall
           Guildhall::CLI::Constant.load(@options[:require]) if @options[:require]
           name = @options[:task] || raise(Guildhall::ArgumentError, "--task is needed (guildhall advise --help)")
           check
+          @empty = 0
           samples = payloads
           advisor = Advisor.new(Guildhall::CLI::Constant.resolve(name), samples, **settings)
           announce(name, samples.size)
@@ -60,8 +61,9 @@ module Guildhall
         # Measuring takes a minute, in which nothing else is printed unless there is a bar.
         def announce(name, count)
           duration = @options[:quick] ? "half a minute" : "a minute (--quick: half of it)"
-          @err.puts("guildhall: measures #{name} with #{count} payload#{"s" if count > 1}; that takes about #{duration}, or some minutes " \
-                    "if one payload takes a second")
+          empty = " (empty files: #{@empty})" if @empty.positive?
+          @err.puts("guildhall: measures #{name} with #{count} payload#{"s" if count > 1}#{empty}; that takes about #{duration}, or some " \
+                    "minutes if one payload takes a second")
         end
 
         # Before a minute of measuring.
@@ -84,7 +86,7 @@ module Guildhall
           path = @options[:payloads]
           raise Guildhall::ArgumentError, "--payloads PATH or --topic NAME is needed (guildhall advise --help)" unless path
 
-          Payloads.read(path, limit:)
+          Payloads.read(path, limit:) { @empty += 1 }
         end
 
         def write_page(advice, name)

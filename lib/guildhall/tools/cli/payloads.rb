@@ -14,12 +14,13 @@ module Guildhall
         class << self
           # @param path [String] a file or a folder of files
           # @param limit [Integer] the maximum of payloads
+          # @yieldparam file [String] that is empty
           # @return [Array<String>] frozen
           # @raise [Guildhall::ArgumentError] where there is none
-          def read(path, limit: 10_000)
+          def read(path, limit: 10_000, &)
             raise Guildhall::ArgumentError, "no file or folder #{path}" unless File.exist?(path)
 
-            payloads = files(path).lazy.flat_map { |file| of(file) }.first(limit)
+            payloads = files(path).lazy.flat_map { |file| of(file, &) }.first(limit)
             raise Guildhall::ArgumentError, "no payloads in #{path}" if payloads.empty?
 
             payloads
@@ -74,7 +75,11 @@ module Guildhall
           end
 
           def of(file)
-            return File.empty?(file) ? [] : [text(File.binread(file))] unless LINES.include?(File.extname(file).downcase)
+            if File.empty?(file)
+              yield file if block_given?
+              return []
+            end
+            return [text(File.binread(file))] unless LINES.include?(File.extname(file).downcase)
 
             File.foreach(file, mode: "rb", chomp: true).lazy.reject { |line| line.strip.empty? }.map { |line| text(line) }
           end

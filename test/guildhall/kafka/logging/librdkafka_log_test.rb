@@ -85,6 +85,19 @@ class KafkaLoggingLibrdkafkaLogTest < GuildhallTest
     assert_empty @unreachable
   end
 
+  # As librdkafka 2.16 logs it for the client of the relay.
+  def test_what_the_relay_of_the_outbox_sets_is_no_warning
+    settings = {**Guildhall::Kafka::Producing::Settings.patient(Guildhall::Kafka::Config.new), "bootstrap.servers": "127.0.0.1:1"}
+    heard = Thread::Queue.new
+    client = Guildhall::Kafka::Producing::Client.new(settings) { |event| heard << event }
+    text = heard.pop(timeout: 60).last
+    assert_includes text, "enable.gapless.guarantee is experimental"
+    @log.add(Logger::WARN, "rdkafka: #{text}")
+    assert_empty lines
+  ensure
+    client&.close(0)
+  end
+
   def test_where_nobody_wants_to_know
     @log = Guildhall::Kafka::Logging::LibrdkafkaLog.new(Guildhall::Kafka::Logging.logger(@out))
     200.times { |index| @log.add(Logger::ERROR, format(REFUSED, index)) }

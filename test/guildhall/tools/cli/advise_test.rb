@@ -14,8 +14,10 @@ class CLIAdviseTest < GuildhallTest
       status, out, = advise(folder, "--payloads", "payloads.ndjson", "--task", "echo.rb:Echo", "--json", "--html", "advice.html", "--workers", "1")
       assert_equal [1, "too_small"], [status, ::JSON.parse(out)["reason"]]
       assert_includes File.read(File.join(folder, "advice.html")), "</html>"
-      status, out, = advise(folder, "--payloads", "payloads", "--task", "Guildhall::JSON.lazy", "--workers", "1")
+      File.write(File.join(folder, "payloads/nothing.json"), "")
+      status, out, err = advise(folder, "--payloads", "payloads", "--task", "Guildhall::JSON.lazy", "--workers", "1")
       assert_equal 1, status
+      assert_includes err, " with 2 payloads (empty files: 1); "
       assert_match(/payloads +2 \(too few to rely on/, out)
     end
   end
