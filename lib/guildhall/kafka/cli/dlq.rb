@@ -340,8 +340,9 @@ module Guildhall
           def count(dead_letters, ranges, except)
             marks = dead_letters.marks(ranges.keys)
             ranges.sum do |partition, range|
-              dead_letters.to_enum(:each, partition, range)
-                .count { |letter| wanted?(letter) && !except.include?(marks[partition].of(letter.offset)) }
+              dead_letters.to_enum(:each, partition, range).count do |letter|
+                wanted?(letter) && !except.include?(marks[partition].of(letter.offset)) && (!block_given? || yield(letter))
+              end
             end
           end
         end
@@ -382,7 +383,9 @@ module Guildhall
             end
 
             status = each_topic { |dead_letters| replay(dead_letters) }
-            @interrupted ? 130 : status
+            return 130 if @interrupted
+
+            @named.any? && @homeless ? 1 : status
           end
 
           def replay(dead_letters)
@@ -395,7 +398,18 @@ module Guildhall
             interruptible(-> { replay.interrupt }) { replay.run(ranges) { |outcome| progress.call(outcomes[outcome.partition] = outcome) } }
           ensure
             outcomes&.each_value { |outcome| @out.puts(summary(dead_letters, ranges.fetch(outcome.partition), outcome)) }
+            report_homeless(dead_letters, outcomes.sum { |_, outcome| outcome.homeless }) if outcomes
             @out.puts(advice(dead_letters)) if replay&.interrupted?
+          end
+
+          # Other tools' dead letters.
+          def report_homeless(dead_letters, number)
+            return if number.zero?
+
+            @homeless = true
+            have, were = number == 1 ? %w[has was] : %w[have were]
+            @err.puts("guildhall: #{letters(number)} of #{dead_letters.name} #{have} no header that says which topic to replay to, and " \
+                      "#{were} left out: name one with --to TOPIC")
           end
 
           # @return [Array<Symbol>] the marks of what is left out
@@ -415,15 +429,17 @@ module Guildhall
             marks = dead_letters.marks(ranges.keys)
             unless marks.values.any?(&:known?) || ranges.values.all?(&:none?)
               raise Guildhall::ArgumentError, "nothing of #{dead_letters.name} was replayed yet, or so long ago that the broker has " \
-                                              "forgotten: use --all or --offsets"
+                                              "forgotten it: use --all the first time, and --rest from then on"
             end
 
             ranges.to_h { |partition, range| [partition, marks[partition].position.clamp(range.begin, range.end)...range.end] }
           end
 
           def announce(dead_letters, ranges)
-            found = count(dead_letters, ranges, except)
+            homeless = 0
+            found = count(dead_letters, ranges, except) { |letter| @options[:to] || letter.source_topic || ((homeless += 1) && false) }
             @out.puts("#{dead_letters.name}: #{letters(found)} would be replayed#{" to #{@options[:to]}" if @options[:to]}")
+            report_homeless(dead_letters, homeless)
           end
 
           def progress(dead_letters, ranges)

@@ -181,6 +181,26 @@ class KafkaPartialCommandsTest < GuildhallTest
       guildhall("dlq", "discard", "--all", "--topic", "orders.dead", "--dry-run").values_at(0, 2)
   end
 
+  # As those that Karafka has left in the same topic.
+  def test_dead_letters_without_a_source_are_left_out_and_counted
+    produce({topic: "orders.dead", partition: 0, payload: "a"}, {topic: "orders.dead", partition: 0, payload: "b", headers: {"source_topic" => "orders"}})
+    why = "guildhall: 1 dead letter of orders.dead has no header that says which topic to replay to, and was left out: name one with --to TOPIC"
+    replay = ->(*words) { guildhall("dlq", "replay", *words) }
+    all = %w[--all --topic orders.dead]
+    assert_equal [["orders.dead: 1 dead letter would be replayed"], [why], 0], replay.call(*all, "--dry-run")
+    assert_equal [["orders.dead: 2 dead letters would be replayed to prices"], [], 0], replay.call(*all, "--dry-run", "--to", "prices")
+    assert_equal [["orders.dead/0: 1 of 2 dead letters replayed (offsets 1 to 1), 1 left out", "orders.dead/1: nothing to replay"], [why], 0], replay.call(*all)
+    assert_equal ["b"], Guildhall::Kafka.each_message("orders").map(&:raw_payload)
+    assert_equal [["orders.dead/0: 0 of 1 dead letter replayed, 1 left out"], [why], 1], replay.call("orders.dead/0@0")
+    assert_equal ["orders.dead/0: 1 of 1 dead letter replayed (offsets 0 to 0)"], replay.call("orders.dead/0@0", "--to", "prices").first
+  end
+
+  def test_the_rest_of_what_was_never_replayed
+    produce({topic: "orders.dead", partition: 0, payload: "a"})
+    assert_equal [[], ["guildhall: nothing of orders.dead was replayed yet, or so long ago that the broker has forgotten it: use --all the " \
+                       "first time, and --rest from then on"], 2], guildhall("dlq", "replay", "--rest", "--topic", "orders.dead")
+  end
+
   HEADERS = {"text" => "é", "none" => nil, "many" => ["a", nil], "bytes" => "\xFF\x00".b, "both" => ["a", "\xFF".b, nil]}.freeze
 
   def test_headers_of_any_bytes_and_without_a_value
