@@ -48,6 +48,12 @@ class CLITest < GuildhallTest
     assert_equal "guildhall: invalid argument: --limit x (guildhall dlq list --help)\n", run_cli("dlq", "list", "--limit", "x")[2]
   end
 
+  def test_an_abbreviation_of_an_option_is_no_option
+    assert_equal [2, "", "guildhall: invalid option: --to; did you mean --topic? (guildhall dlq discard --help)\n"],
+      run_cli("dlq", "discard", "--all", "--to", "orders")
+    assert_equal [2, "", "guildhall: invalid option: --jso; did you mean --json? (guildhall info --help)\n"], run_cli("info", "--jso")
+  end
+
   def test_arguments_in_other_encodings
     status, _, err = run_cli("info", "\xFF")
     assert_equal [2, "guildhall: invalid byte sequence in UTF-8: \"\\xFF\" (guildhall info --help)\n"], [status, err]

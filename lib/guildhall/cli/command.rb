@@ -97,6 +97,7 @@ module Guildhall
         @parser ||= OptionParser.new do |options|
           options.program_name = "guildhall"
           options.version = Guildhall::VERSION
+          options.require_exact = true # --to, of which a command knows nothing, would be its --topic
           usage = ["usage: guildhall", self.class.command_name, *self.class.arguments, "[options]"].join(" ")
           options.banner = "#{usage}\n#{self.class.summary}\n\n"
           options.on("-h", "--help", "show this") # first: notes follow the command's own

@@ -214,9 +214,7 @@ module Guildhall
         end
         if job.action == "discard" then Kafka::Broker::Discard.new(letters, before:) { |letter| job.filter.match?(letter) }
         else
-          Kafka::Broker::Replay.new(letters, to: job.to, except: Kafka::Broker::LetterMarks::MARKS, before:) do |letter|
-            job.filter.match?(letter) && (job.to || letter.source_topic)
-          end
+          Kafka::Broker::Replay.new(letters, to: job.to, except: Kafka::Broker::LetterMarks::MARKS, before:) { |letter| job.filter.match?(letter) }
         end
       end
 

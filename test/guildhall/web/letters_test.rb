@@ -174,6 +174,18 @@ class WebLettersTest < GuildhallTest
     assert_equal [["replayed"] * 5 + [nil], "Replay of 5 dead letters: done, 5 replayed"], [marks, job["text"]]
   end
 
+  def test_all_that_is_left_came_from_nowhere
+    post("#{PAGE}/discard")
+    ended
+    @application.producer.produce_sync(topic: "dead", payload: "lost", headers: {})
+    plan = data("#{PAGE}/replay")
+    assert_equal [nil, ["No header says where they came from, so they stay open unless you name a topic: 1 letter."], ["to"]],
+      [plan["button"], plan["says"], plan["fields"].map { |field| field["name"] }]
+    post("#{PAGE}/replay?to=other")
+    ended
+    assert_equal [%w[lost], ["discarded"] * 5 + ["replayed"]], [payloads("other"), marks]
+  end
+
   def test_who_may_not_sees_no_button
     @allowed = %i[read]
     body = Rack::MockRequest.new(@web).get(PAGE).body

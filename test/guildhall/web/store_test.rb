@@ -158,6 +158,15 @@ class WebReportsStoreTest < GuildhallTest
     assert_equal 6, view.dead.fetch(%w[shop orders]).first
   end
 
+  def test_when_the_last_dead_letter_came_and_not_its_report
+    topic = {**RecordedReports.topic("shop", "orders", [row(:working, 0)]), "minute" => {"dead" => 1, "dead_age" => 24.0}}
+    last = -> { (@reports.now - view.dead.fetch(%w[shop orders]).last).round }
+    @reports.write({**@reports.any("state", "web:7:a", 3), "state" => "running", "topics" => [topic]}, ago: 3)
+    assert_equal 27, last.call
+    @reports.minute("web:7:a", {%w[shop orders] => {"dead" => 1, "dead_age" => 26.0}}, ago: 1)
+    assert_equal 27, last.call
+  end
+
   def test_a_bad_release_is_recognised_by_its_first_error
     @reports.event("web:6:a", "started", "started", release: "v1", ago: 3_000)
     @reports.state("web:7:a", {%w[shop orders] => [row(:working, 0)]}, release: "v2", started: @reports.now - 12)

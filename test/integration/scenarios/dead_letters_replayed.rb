@@ -111,7 +111,7 @@ Scenario.run do
 
   produce(dead, [10, 12, 14].map { |number| {**dead_letter.call(number), partition: 0} })
   out, = dlq.call("discard", "#{dead}/0@6")
-  equal("#{dead}: 1 dead letters were discarded\n", out, "one is discarded")
+  equal("#{dead}: 1 dead letter was discarded\n", out, "one is discarded")
   marks = -> { dlq.call("list", "--json", "--partition", "0", "--offsets", "5..").first.lines.map { |line| JSON.parse(line)["mark"] } }
   equal([nil, "discarded", nil], marks.call, "marks")
   out, = dlq.call("replay", "--rest", "--dry-run")

@@ -179,7 +179,7 @@ Scenario.run do
       stages.fetch("# for the commands").each(&grant)
       listed = command.call(environment, "dlq", "list", "--topic", "#{group}-dead")
       check(listed.match?(%r{#{group}-dead/0@0 .* RuntimeError .* -$}), listed)
-      check(command.call(environment, "dlq", "replay", "--all", "--topic", "#{group}-dead").include?("1 of 1 dead letters replayed"), "#{kind}: replay")
+      check(command.call(environment, "dlq", "replay", "--all", "--topic", "#{group}-dead").include?("1 of 1 dead letter replayed"), "#{kind}: replay")
       notes << kind
     end
     @account = nil

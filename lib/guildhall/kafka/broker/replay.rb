@@ -17,12 +17,14 @@ module Guildhall
           # @return [Integer] a partition; how many of its dead letters were replayed, or discarded; how many were left out, by the
           #   filter or because of their marks
           attr_reader :partition, :done, :skipped
+          # @return [Integer] how many of those were left out because no header says where they came from
+          attr_reader :homeless
           # @return [Integer, nil] the offset of the first, of the last that was; nil where none was
           attr_reader :first, :last
 
           def initialize(partition)
             @partition = partition
-            @done = @skipped = 0
+            @done = @skipped = @homeless = 0
           end
 
           def count(offsets)
@@ -31,7 +33,10 @@ module Guildhall
             @last = offsets.last || @last
           end
 
-          def skip(number) = @skipped += number
+          def skip(number, homeless: 0)
+            @skipped += number
+            @homeless += homeless
+          end
         end
 
         # @param except [Array<Symbol>] the marks of those that are left out: see {LetterMarks#of}
@@ -80,21 +85,26 @@ module Guildhall
         # @param chunk [Array<Array(DeadLetter, Range<Integer>)>] see {LetterMarks.spans}
         def take(chunk, outcome)
           wanted = @filter ? chunk.select { |letter, _| @filter.call(letter) } : chunk
-          chosen = wanted.any? ? change(outcome.partition, wanted) : []
-          outcome.skip(chunk.size - chosen.size)
+          chosen, homeless = wanted.any? ? change(outcome.partition, wanted) : [[], []]
+          outcome.skip(chunk.size - chosen.size, homeless: homeless.size)
           outcome.count(chosen.map { |letter, _| letter.offset })
         end
 
+        # @return [Boolean] whether there is somewhere to send it
+        def home?(_letter) = true
+
+        # @return [Array(Array, Array)] those that are marked now, and those that would be, had they a home
         def change(partition, wanted)
           @dead_letters.changes.run do |changes|
             marks = changes.marks(partition)
-            chosen = wanted.reject { |letter, _| @except.include?(marks.of(letter.offset)) }
+            left = wanted.reject { |letter, _| @except.include?(marks.of(letter.offset)) }
+            chosen, homeless = left.partition { |letter, _| home?(letter) }
             @before&.call(changes, chosen.size)
-            next chosen if chosen.empty?
+            next [chosen, homeless] if chosen.empty?
 
             mark(changes, partition, marks, chosen)
             changes.keep(partition, marks)
-            chosen
+            [chosen, homeless]
           end
         end
       end
@@ -109,7 +119,8 @@ module Guildhall
       end
 
       # Sends dead letters back to where they came from: their bytes, key and headers, to the partition they had. A chunk is sent and marked
-      # as replayed together: whoever reads what is committed gets each once, whatever happens.
+      # as replayed together: whoever reads what is committed gets each once, whatever happens. Those whose headers do not say where they
+      # came from, as other tools write them, stay as they are, unless a topic is named for all.
       class Replay < LetterRun
         # One letter of a chunk that cannot be replayed. Its cause says why.
         class Refusal < StandardError
@@ -137,12 +148,14 @@ module Guildhall
 
         private
 
+        def home?(letter) = !(@to || letter.source_topic).nil?
+
         # With the first that is marked: until then nothing is changed.
         def begin_run(ranges) = @to_reopen = @again ? ranges.transform_values(&:begin) : {}
 
         # One that cannot be replayed keeps none before it from being so.
         def change(partition, wanted)
-          super.tap { |chosen| @to_reopen.delete(partition) if chosen.any? }
+          super.tap { |chosen, _| @to_reopen.delete(partition) if chosen.any? }
         rescue Refusal => error
           before = wanted.take_while { |letter, _| letter.offset < error.letter.offset }
           super(partition, before) if before.any?
@@ -171,7 +184,7 @@ module Guildhall
           NewerFormatError.check!("#{dead_letter}: what its headers say", headers.version(dead_letter.headers), headers::VERSION)
           return [@to] if @to
 
-          topic = dead_letter.source_topic or raise ReplayError, "#{dead_letter} names no source topic: name one (to)"
+          topic = dead_letter.source_topic
           partitions = check_target(topic, "#{dead_letter} came from #{topic}, which is gone: name another topic (to)")
           [topic, (dead_letter.source_partition if dead_letter.source_partition&.<(partitions))]
         end

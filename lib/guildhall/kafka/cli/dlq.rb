@@ -77,14 +77,27 @@ module Guildhall
           end
 
           def topics
-            return @named.map { |letter| letter[:topic] }.uniq if @named.any?
-            return [@options[:topic]] if @options[:topic]
+            names = @named.any? ? @named.map { |letter| letter[:topic] }.uniq : [*@options[:topic]]
+            return names.each { |name| check_routed(name) } if names.any?
             raise Guildhall::ArgumentError, "which dead letter topic? Name it with --topic #{see_help}" unless application?
-
-            routed = Kafka.application.validate!.filter_map { |route| route.dead_letter_queue&.topic || nil }.uniq
             return routed if routed.any?
 
             raise Guildhall::ArgumentError, "no route has a dead letter queue with a topic: name one with --topic"
+          end
+
+          # The dead letter topics of the routes.
+          def routed
+            @routed ||= begin
+              routes = Kafka.application.routes.topics.any? ? Kafka.application.validate! : []
+              routes.filter_map { |route| route.dead_letter_queue&.topic || nil }.uniq
+            end
+          end
+
+          # The messages of another topic are no dead letters: to discard them, or to send them back to it, would be a mistake.
+          def check_routed(name)
+            return if !application? || routed.none? || routed.include?(name)
+
+            raise Guildhall::ArgumentError, "no route has #{name} as its dead letter topic; there is #{routed.join(", ")}"
           end
 
           # @return [Hash{Integer=>Array<Integer>}] the offsets of those that are named, by partition
@@ -132,6 +145,9 @@ module Guildhall
 
             match[:dots] ? numbers : [numbers.first, numbers.first]
           end
+
+          # @return [String] such as "1 dead letter"
+          def letters(count) = Printable.count(count, "dead letter")
 
           def filtered? = !!(@options[:source] || @options[:group] || @options[:error])
 
@@ -209,7 +225,7 @@ module Guildhall
               print_rows(found)
               next if @options[:json]
 
-              @out.puts("#{found.size} of #{ranges.sum { |_, range| range.size }} dead letters in #{dead_letters.name}")
+              @out.puts("#{found.size} of #{letters(ranges.sum { |_, range| range.size })} in #{dead_letters.name}")
             end
           end
 
@@ -324,8 +340,9 @@ module Guildhall
           def count(dead_letters, ranges, except)
             marks = dead_letters.marks(ranges.keys)
             ranges.sum do |partition, range|
-              dead_letters.to_enum(:each, partition, range)
-                .count { |letter| wanted?(letter) && !except.include?(marks[partition].of(letter.offset)) }
+              dead_letters.to_enum(:each, partition, range).count do |letter|
+                wanted?(letter) && !except.include?(marks[partition].of(letter.offset)) && (!block_given? || yield(letter))
+              end
             end
           end
         end
@@ -366,7 +383,9 @@ module Guildhall
             end
 
             status = each_topic { |dead_letters| replay(dead_letters) }
-            @interrupted ? 130 : status
+            return 130 if @interrupted
+
+            @named.any? && @homeless ? 1 : status
           end
 
           def replay(dead_letters)
@@ -379,7 +398,18 @@ module Guildhall
             interruptible(-> { replay.interrupt }) { replay.run(ranges) { |outcome| progress.call(outcomes[outcome.partition] = outcome) } }
           ensure
             outcomes&.each_value { |outcome| @out.puts(summary(dead_letters, ranges.fetch(outcome.partition), outcome)) }
+            report_homeless(dead_letters, outcomes.sum { |_, outcome| outcome.homeless }) if outcomes
             @out.puts(advice(dead_letters)) if replay&.interrupted?
+          end
+
+          # Other tools' dead letters.
+          def report_homeless(dead_letters, number)
+            return if number.zero?
+
+            @homeless = true
+            have, were = number == 1 ? %w[has was] : %w[have were]
+            @err.puts("guildhall: #{letters(number)} of #{dead_letters.name} #{have} no header that says which topic to replay to, and " \
+                      "#{were} left out: name one with --to TOPIC")
           end
 
           # @return [Array<Symbol>] the marks of what is left out
@@ -399,15 +429,17 @@ module Guildhall
             marks = dead_letters.marks(ranges.keys)
             unless marks.values.any?(&:known?) || ranges.values.all?(&:none?)
               raise Guildhall::ArgumentError, "nothing of #{dead_letters.name} was replayed yet, or so long ago that the broker has " \
-                                              "forgotten: use --all or --offsets"
+                                              "forgotten it: use --all the first time, and --rest from then on"
             end
 
             ranges.to_h { |partition, range| [partition, marks[partition].position.clamp(range.begin, range.end)...range.end] }
           end
 
           def announce(dead_letters, ranges)
-            found = count(dead_letters, ranges, except)
-            @out.puts("#{dead_letters.name}: #{found} dead letters would be replayed#{" to #{@options[:to]}" if @options[:to]}")
+            homeless = 0
+            found = count(dead_letters, ranges, except) { |letter| @options[:to] || letter.source_topic || ((homeless += 1) && false) }
+            @out.puts("#{dead_letters.name}: #{letters(found)} would be replayed#{" to #{@options[:to]}" if @options[:to]}")
+            report_homeless(dead_letters, homeless)
           end
 
           def progress(dead_letters, ranges)
@@ -429,7 +461,7 @@ module Guildhall
 
             skipped = ", #{outcome.skipped} left out" if outcome.skipped.positive?
             offsets = " (offsets #{outcome.first} to #{outcome.last})" if outcome.first
-            "#{where}: #{outcome.done} of #{range.size} dead letters replayed#{offsets}#{skipped}"
+            "#{where}: #{outcome.done} of #{letters(range.size)} replayed#{offsets}#{skipped}"
           end
 
           def advice(dead_letters)
@@ -452,6 +484,15 @@ module Guildhall
 
           private
 
+          # Where no route says which topics are dead letter topics, the letters do.
+          def wanted?(letter)
+            return false unless super
+            return true if routed.any? || letter.dead_lettered?
+
+            raise Guildhall::ArgumentError, "#{letter} has none of the headers of a dead letter: is #{letter.topic} a dead letter topic? " \
+                                            "Then name it in the dead_letter_queue of a route"
+          end
+
           def define_options(options)
             super
             options.on("--all", "all that were not replayed")
@@ -469,7 +510,8 @@ module Guildhall
                       else Broker::Discard.new(dead_letters) { |letter| wanted?(letter) }.run(ranges).sum(&:done)
                       end
               marked = ", those that are marked already stay as they are" if found.zero? && @named.any?
-              @out.puts("#{dead_letters.name}: #{found} dead letters #{@options[:"dry-run"] ? "would be" : "were"} discarded#{marked}")
+              verb = @options[:"dry-run"] ? "would be" : (found == 1 ? "was" : "were")
+              @out.puts("#{dead_letters.name}: #{letters(found)} #{verb} discarded#{marked}")
             end
           end
         end

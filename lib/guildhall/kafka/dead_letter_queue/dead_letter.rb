@@ -91,6 +91,9 @@ module Guildhall
         # @return [String] such as "KeyError: key not found (app/orders.rb:7:in 'OrdersConsumer#consume')", as much of it as is known
         def error = "#{error_class}#{": #{error_message}" if error_message}#{" (#{error_place})" if error_place}"
 
+        # @return [Boolean] whether any header says that it was dead-lettered: not of other tools' dead letters
+        def dead_lettered? = headers.keys.intersect?(DeadLetterHeaders::NAMES)
+
         # The message's own.
         def original_headers = headers.except(*DeadLetterHeaders::NAMES)
 

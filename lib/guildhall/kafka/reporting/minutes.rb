@@ -44,11 +44,16 @@ module Guildhall
 
         # What was counted since then, without what is 0.
         # @return [Hash{Array(String, String)=>Hash{String=>Integer}}] by group and topic
-        def running = @lock.synchronize { @counts.transform_values { |counts| counts.reject { |_, count| count.zero? } } }
+        def running
+          @lock.synchronize { @counts.to_h { |place, counts| [place, {**counts.reject { |_, count| count.zero? }, **dead_age(place)}] } }
+        end
 
         # @return [Hash{String=>Object}] since the last call
         def take
-          counts, ages, busy, lags = @lock.synchronize { [@counts, @ages, @busy, @lags.dup].tap { forget } }
+          counts, ages, busy, lags = @lock.synchronize do
+            @counts.each { |place, sums| sums.update(dead_age(place)) }
+            [@counts, @ages, @busy, @lags.dup].tap { forget }
+          end
           before = @started
           @started = totals
           seconds, cpu, gc = @started.zip(before).map { |now, then_| (now - then_).round(3) }
@@ -64,10 +69,19 @@ module Guildhall
         def forget
           @counts = Hash.new { |counts, place| counts[place] = NONE.dup }
           @ages = Hash.new(0.0)
+          @dead_at = {} # by group and topic
           @busy = []
         end
 
-        def count(name, value, tags) = @lock.synchronize { @counts[place(tags)][name] += value }
+        def count(name, value, tags)
+          @lock.synchronize do
+            @counts[place(tags)][name] += value
+            @dead_at[place(tags)] = Clock.now if name == "dead"
+          end
+        end
+
+        # With the lock held: how many seconds ago the last dead letter came, for what was counted may be a minute old.
+        def dead_age(place) = {"dead_age" => @dead_at[place]&.then { |at| (Clock.now - at).round(3) }}.compact
         def place(tags) = tags.values_at(:group, :topic)
 
         def topics(counts, ages, lags)

@@ -30,14 +30,15 @@ module Guildhall
         # @yieldreturn [Hash] of a {Plan}
         def plan_of(verb, expect: {}, **)
           common = {subject: target, back: path, query: filter.query, **}
-          if letters.none?
-            return Plan.new(title: verb, says: [filter.letters == [] ? "No letter was selected." : NOTHING], **common, fields: [])
-          end
+          return Plan.new(title: verb, **common, **nothing) if letters.none?
 
           count = Printable.count(letters.size, "dead letter")
           Plan.new(title: "#{verb} #{count}", **common, **yield(count),
             expect: {filter: filter.to_h.compact, upto: found.upto, total: letters.size, **expect})
         end
+
+        # @return [Hash] of a {Plan}: why there is nothing to do
+        def nothing = {says: [filter.letters == [] ? "No letter was selected." : NOTHING], fields: []}
 
         def rows
           sources = letters.group_by { |letter| letter.source_topic || "not known" }
@@ -87,6 +88,9 @@ module Guildhall
 
         def to = @request.text("to")
         def letters = found.chosen.select { |letter| to || letter.source_topic }
+
+        # A field for the topic stays, where that is all that they lack.
+        def nothing = found.chosen.any? ? {says: [nowhere]} : super
 
         def nowhere
           left_out = found.chosen.size - letters.size

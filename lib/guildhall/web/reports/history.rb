@@ -15,8 +15,8 @@ module Guildhall
         private_constant :SECONDS, :MINUTES, :OF_PROCESSES, :MAX_PLACES, :MAX_PROCESSES, :SUMS
 
         # A minute of all processes. topics: by application, group and topic the numbers of {SUMS}, and the age; loads: by application
-        # how many processes there were, and how many runners were busy.
-        Minute = Struct.new(:topics, :loads)
+        # how many processes there were, and how many runners were busy; dead: as topics, when the last dead letter came.
+        Minute = Struct.new(:topics, :loads, :dead)
         # A minute of one process.
         Usage = Struct.new(:rss, :cores, :gc, :busy)
         private_constant :Minute, :Usage
@@ -32,9 +32,9 @@ module Guildhall
         # @param at [Float] when the broker got it
         def add(record, at)
           number = number_of(record["process"], (at / SECONDS).floor)
-          minute = @minutes[number] ||= Minute.new({}, {})
+          minute = @minutes[number] ||= Minute.new({}, {}, {})
           add_load(minute.loads, record)
-          (record["topics"] || []).each { |topic| add_topic(minute.topics, record["app"], topic) }
+          (record["topics"] || []).each { |topic| add_topic(minute, record["app"], topic, at) }
           note(record, number)
           forget if @minutes.size > MINUTES + 60
         end
@@ -82,22 +82,27 @@ module Guildhall
           last = (now / SECONDS).floor
           found = Hash.new { |hash, place| hash[place] = [0, nil, nil] }
           ((last - 59)..last).each do |number|
-            @minutes[number]&.topics&.each do |(one, *place), row|
-              note_dead(found[place], row[index], number * SECONDS) if row[index].positive? && (app.nil? || one == app)
+            minute = @minutes[number] or next
+            minute.topics.each do |(one, *place), row|
+              next unless row[index].positive? && (app.nil? || one == app)
+
+              note_dead(found[place], row[index], number * SECONDS, minute.dead[[one, *place]] || (number * SECONDS))
             end
           end
           processes.each do |process|
-            running(process).each { |place, count| note_dead(found[place], count, process.at) if now - process.at < 3_600 }
+            running(process).each do |place, count, age|
+              note_dead(found[place], count, process.at, process.at - age.to_f) if now - process.at < 3_600
+            end
           end
           found.tap { found.default_proc = nil }
         end
 
         private
 
-        def note_dead(sums, count, at)
+        def note_dead(sums, count, first, last)
           sums[0] += count
-          sums[1] ||= at
-          sums[2] = [sums[2], at].compact.max
+          sums[1] ||= [first, last].min
+          sums[2] = [sums[2], last].compact.max
         end
 
         # Once a minute has come, the report before it says nothing that the minute does not.
@@ -105,8 +110,8 @@ module Guildhall
           return [] if process.report["at"] <= @reported.fetch(process.name, 0)
 
           (process.report["topics"] || []).filter_map do |topic|
-            dead = topic.dig("minute", "dead")
-            [topic.values_at("group", "topic"), dead] if dead
+            dead, age = topic["minute"]&.values_at("dead", "dead_age")
+            [topic.values_at("group", "topic"), dead, age] if dead
           end
         end
 
@@ -128,7 +133,8 @@ module Guildhall
           load[1] += record["busy"].to_f
         end
 
-        def add_topic(topics, app, topic)
+        def add_topic(minute, app, topic, at)
+          topics = minute.topics
           place = [app, topic["group"], topic["topic"]]
           return if topics.size >= MAX_PLACES && !topics.key?(place)
 
@@ -136,6 +142,7 @@ module Guildhall
           row = topics[place] ||= [*Array.new(SUMS.size, 0), nil]
           SUMS.each_with_index { |name, index| row[index] += topic[name] || 0 }
           row[-1] = [row[-1], topic["age"]].compact.max
+          minute.dead[place] = [minute.dead[place], at - topic["dead_age"]].compact.max if topic["dead_age"]
         end
 
         def totals(minute, app, group, topic)

@@ -37,7 +37,7 @@ module Guildhall
                required: %w[partition state]}.freeze
         TOPIC = {"topic" => NAME, "group" => NAME, "consumer" => TEXT, "dead_letter_topic" => NAME, "max_retries" => COUNT,
                  "decoded_by" => TEXT,
-                 "not_on_workers" => TEXT, "minute" => {"errors" => COUNT, "dead" => COUNT}, "partitions" => [ROW],
+                 "not_on_workers" => TEXT, "minute" => {"errors" => COUNT, "dead" => COUNT, "dead_age" => NUMBER}, "partitions" => [ROW],
                  required: %w[topic group partitions]}.freeze
         MEMBER = {"number" => COUNT, "id" => NAME, "polled" => NUMBER, "silence" => NUMBER, "answered" => FLAG, "leaving" => FLAG,
                   "partitions" => COUNT, "rebalances" => COUNT, "rebalanced" => NUMBER, "lost" => COUNT, "commits" => COUNT,
@@ -63,8 +63,8 @@ module Guildhall
                  "topics" => [TOPIC], required: %w[process state at]}.freeze
         MINUTE = {**ANY, "rss" => COUNT, "cpu" => NUMBER, "gc" => NUMBER, "seconds" => NUMBER, "busy" => NUMBER, "runners" => COUNT,
                   "topics" => [{"group" => NAME, "topic" => NAME, "consumed" => NUMBER, "bytes" => NUMBER, "dropped" => NUMBER,
-                                "rejected" => NUMBER, "retries" => NUMBER, "dead" => NUMBER, "errors" => NUMBER, "lag" => NUMBER,
-                                "age" => NUMBER, required: %w[group topic]}],
+                                "rejected" => NUMBER, "retries" => NUMBER, "dead" => NUMBER, "dead_age" => NUMBER, "errors" => NUMBER,
+                                "lag" => NUMBER, "age" => NUMBER, required: %w[group topic]}],
                   required: %w[process]}.freeze
         EVENT = {**ANY, "name" => TEXT, "text" => TEXT, "group" => NAME, "topic" => NAME, "partition" => COUNT, "partitions" => [TEXT],
                  "task" => NAME, "position" => COUNT, "host" => NAME, "pid" => COUNT, "number" => COUNT, "status" => TEXT,

@@ -11,14 +11,15 @@ class KafkaBrokerDeadLettersTest < GuildhallTest
   Discard = Guildhall::Kafka::Broker::Discard
 
   # @param number [Integer] of dead letters
+  # @param headers [Array<Hash>] of each; none: {HEADERS}
   # @yieldparam one, other [Guildhall::Kafka::Broker::DeadLetters] of two people
-  def two_people(number)
+  def two_people(number, *headers)
     Guildhall::Kafka::Testing::EmbeddedBroker.start do |broker|
       %w[orders dead].each { |name| broker.create_topic(name, partitions: 1) }
       application = Guildhall::Kafka::Application.new
       application.config.kafka = {"bootstrap.servers": broker.bootstrap_servers}
       application.config.logger = nil
-      application.producer.produce_many_sync(Array.new(number) { |i| {topic: "dead", payload: i.to_s, headers: HEADERS} })
+      application.producer.produce_many_sync(Array.new(number) { |i| {topic: "dead", payload: i.to_s, headers: headers.fetch(i, HEADERS)} })
       application.dead_letters("dead") do |one|
         application.dead_letters("dead") { |other| yield one, other }
       end
@@ -50,6 +51,18 @@ class KafkaBrokerDeadLettersTest < GuildhallTest
       end
       found = discard.run({0 => 0...3}).sum(&:done)
       assert_equal [2, %i[discarded replayed discarded discarded]], [found, of(one, 0..3)]
+    end
+  end
+
+  # As other tools write them: they must not keep those behind them from being replayed.
+  def test_what_came_from_nowhere_stays_open_unless_a_topic_is_named
+    two_people(3, {}, HEADERS, {}) do |one, _|
+      one.keep(0) { |marks| marks.discarded(2...3) }
+      outcome, = Replay.new(one, except: %i[discarded]).run(one.ranges)
+      assert_equal [1, 2, 1], [outcome.done, outcome.skipped, outcome.homeless]
+      assert_equal [nil, :replayed, :discarded], of(one, 0..2)
+      outcome, = Replay.new(one, to: "orders", except: %i[discarded replayed]).run(one.ranges)
+      assert_equal [1, 2, 0, %i[replayed replayed discarded]], [outcome.done, outcome.skipped, outcome.homeless, of(one, 0..2)]
     end
   end
 

@@ -107,7 +107,7 @@ class KafkaPartialCommandsTest < GuildhallTest
     @faults.leader("orders.dead", 1, -1)
     @faults.topic_error("prices.dead", 29)
     out, err, status = guildhall("dlq", "list")
-    assert_equal ["orders.dead/0@0", "1 of 1 dead letters in orders.dead"], [out[1].split.first, out[2]]
+    assert_equal ["orders.dead/0@0", "1 of 1 dead letter in orders.dead"], [out[1].split.first, out[2]]
     assert_equal [3, 2], [status, err.size]
     assert_match(/\Aguildhall: orders\.dead partition 1: LEADER_NOT_AVAILABLE/, err[0])
     assert_match(/\Aguildhall: prices\.dead: TOPIC_AUTHORIZATION_FAILED/, err[1])
@@ -156,6 +156,51 @@ class KafkaPartialCommandsTest < GuildhallTest
     assert_equal ["guildhall: unexpected argument: orders.dead; to name a dead letter topic: --topic orders.dead (guildhall dlq list --help)", 2], [err.first, status]
   end
 
+  # To discard what a source topic holds would leave it out of nothing, and to say so would be wrong.
+  def test_a_topic_that_no_route_has_as_its_dead_letter_topic
+    produce({topic: "orders", partition: 0, payload: "a"})
+    refused = [[], ["guildhall: no route has orders as its dead letter topic; there is orders.dead, prices.dead"], 2]
+    [%w[list], %w[show orders/0@0], %w[replay --all], %w[discard orders/0@0], %w[discard --all --dry-run]].each do |command, *words|
+      assert_equal refused, guildhall("dlq", command, *words, *(%w[--topic orders] unless words.first&.include?("@"))), command
+    end
+  end
+
+  def test_without_routes_only_what_has_the_headers_of_a_dead_letter_is_discarded
+    Guildhall::Kafka.reset
+    Guildhall::Kafka.configure do |config|
+      config.kafka = {"bootstrap.servers": @broker.bootstrap_servers}
+      config.logger = nil
+    end
+    produce({topic: "orders", partition: 0, payload: "a"}, {topic: "orders.dead", partition: 0, payload: "b", headers: {"source_topic" => "orders"}})
+    [%w[--dry-run], []].each do |words|
+      out, err, status = guildhall("dlq", "discard", "--all", "--topic", "orders", *words)
+      assert_equal [[], 2], [out, status]
+      assert_match(%r{orders/0@0 has none of the headers of a dead letter: is orders a dead letter topic\? Then name it}, err.last)
+    end
+    assert_equal [["orders.dead: 1 dead letter would be discarded"], 0],
+      guildhall("dlq", "discard", "--all", "--topic", "orders.dead", "--dry-run").values_at(0, 2)
+  end
+
+  # As those that Karafka has left in the same topic.
+  def test_dead_letters_without_a_source_are_left_out_and_counted
+    produce({topic: "orders.dead", partition: 0, payload: "a"}, {topic: "orders.dead", partition: 0, payload: "b", headers: {"source_topic" => "orders"}})
+    why = "guildhall: 1 dead letter of orders.dead has no header that says which topic to replay to, and was left out: name one with --to TOPIC"
+    replay = ->(*words) { guildhall("dlq", "replay", *words) }
+    all = %w[--all --topic orders.dead]
+    assert_equal [["orders.dead: 1 dead letter would be replayed"], [why], 0], replay.call(*all, "--dry-run")
+    assert_equal [["orders.dead: 2 dead letters would be replayed to prices"], [], 0], replay.call(*all, "--dry-run", "--to", "prices")
+    assert_equal [["orders.dead/0: 1 of 2 dead letters replayed (offsets 1 to 1), 1 left out", "orders.dead/1: nothing to replay"], [why], 0], replay.call(*all)
+    assert_equal ["b"], Guildhall::Kafka.each_message("orders").map(&:raw_payload)
+    assert_equal [["orders.dead/0: 0 of 1 dead letter replayed, 1 left out"], [why], 1], replay.call("orders.dead/0@0")
+    assert_equal ["orders.dead/0: 1 of 1 dead letter replayed (offsets 0 to 0)"], replay.call("orders.dead/0@0", "--to", "prices").first
+  end
+
+  def test_the_rest_of_what_was_never_replayed
+    produce({topic: "orders.dead", partition: 0, payload: "a"})
+    assert_equal [[], ["guildhall: nothing of orders.dead was replayed yet, or so long ago that the broker has forgotten it: use --all the " \
+                       "first time, and --rest from then on"], 2], guildhall("dlq", "replay", "--rest", "--topic", "orders.dead")
+  end
+
   HEADERS = {"text" => "é", "none" => nil, "many" => ["a", nil], "bytes" => "\xFF\x00".b, "both" => ["a", "\xFF".b, nil]}.freeze
 
   def test_headers_of_any_bytes_and_without_a_value
@@ -186,7 +231,7 @@ class KafkaPartialCommandsTest < GuildhallTest
     produce({topic: "orders.dead", partition: 1, payload: "a"})
     @faults.refuse(MockFaults::TRANSACTION_OFFSET_COMMIT, 30)
     out, err, status = guildhall("dlq", "replay", "--all", "--topic", "orders.dead", "--to", "prices")
-    assert_equal [["orders.dead/0: nothing to replay", "orders.dead/1: 0 of 1 dead letters replayed"], 1], [out, status]
+    assert_equal [["orders.dead/0: nothing to replay", "orders.dead/1: 0 of 1 dead letter replayed"], 1], [out, status]
     assert_match(%r{GROUP_AUTHORIZATION_FAILED: offset 1 of orders\.dead/1 could not be committed for group g\.replay; grant the user READ}, err.last)
     assert_equal [[], 1], guildhall("dlq", "discard", "orders.dead/1@0").values_at(0, 2)
   end
