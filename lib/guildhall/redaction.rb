@@ -128,8 +128,8 @@ module Guildhall
       def without_drawing(error, text)
         return text unless error.is_a?(SyntaxError)
 
-        place = text[/\A\S.*?:\d+(?=: syntax error)/]
-        reason = text[/\^\S* (.+)/, 1]
+        place = text[/\A\S.*?:\d+(?=: syntax error)/u]
+        reason = text[/\^\S* (.+)/u, 1]
         place && reason ? "#{place}: #{reason}" : text
       end
 

@@ -56,7 +56,7 @@ class DatabaseServer
     command = if @kind == :postgresql
                 [@program, "-D", data, "-k", @folder, "-c", "listen_addresses=", "-c", "fsync=off", "-c", "max_connections=60"]
               else
-                [@program, "--no-defaults", "--datadir=#{data}", "--socket=#{socket}", "--skip-networking", "--init-file=#{first_statements}"]
+                [@program, "--no-defaults", "--datadir=#{data}", "--tmpdir=#{@folder}", "--socket=#{socket}", "--skip-networking", "--init-file=#{first_statements}"]
               end
     @pid = Process.spawn(*as_user(command), chdir: @folder, in: File::NULL, out: log, err: log, pgroup: true)
     limit = now + START_SECONDS
@@ -92,7 +92,8 @@ class DatabaseServer
     if @kind == :postgresql
       run(File.join(File.dirname(@program), "initdb"), "-D", data, "-U", "guildhall", "-A", "trust", "-E", "UTF8", "--no-sync")
     else
-      run("mariadb-install-db", "--no-defaults", "--datadir=#{data}", "--auth-root-authentication-method=normal", "--skip-test-db")
+      # In the folder for temporary files that all share it would remove those of another one that begins just now.
+      run("mariadb-install-db", "--no-defaults", "--datadir=#{data}", "--tmpdir=#{@folder}", "--auth-root-authentication-method=normal", "--skip-test-db")
     end
   end
 
