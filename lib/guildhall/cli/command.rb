@@ -50,17 +50,18 @@ module Guildhall
       def parse(arguments)
         parser.parse(arguments, into: @options)
       rescue OptionParser::ParseError => error
-        raise Guildhall::ArgumentError, "#{error.reason}: #{error.args.join(" ")}#{suggestion(error)} #{see_help}"
+        raise Guildhall::ArgumentError, "#{error.reason}: #{shown(error)}#{suggestion(error)} #{see_help}"
       rescue ::ArgumentError => error # OptionParser compares what may be an option
         raise if arguments.all?(&:valid_encoding?)
 
         raise Guildhall::ArgumentError, "#{error.message}: #{arguments.reject(&:valid_encoding?).map(&:dump).join(" ")} #{see_help}"
       end
 
-      def suggestion(error)
-        return unless error.is_a?(OptionParser::InvalidOption)
+      # Without the value of an option that there is not: it may be a password.
+      def shown(error) = error.is_a?(OptionParser::InvalidOption) ? error.args.first[/[^=]+/] : error.args.join(" ")
 
-        Suggestion.for(error.args.first[/[^=]+/], long_options)
+      def suggestion(error)
+        Suggestion.for(shown(error), long_options) if error.is_a?(OptionParser::InvalidOption)
       end
 
       def refuse(argument)

@@ -107,9 +107,11 @@ class KafkaReadTest < GuildhallTest
   def test_no_secret_is_printed
     produce("a\nb\n", "t")
     _, err, = read("t", "--limit", "1", "-X", "sasl.password=hush", "-Xssl.key.password=hush", "--setting=ssl.keystore.password=hush",
-      "--registry", "http://me:hush@localhost", "--set=sasl.password=hush", "--reg=http://me:hush@localhost")
+      "--registry", "http://me:hush@localhost", "--registry=http://me:hush@localhost")
     assert_includes err, "to continue: guildhall read t --limit 1 -X 'sasl.password=[hidden]'"
     refute_includes err, "hush"
+    error = assert_raises(Guildhall::ArgumentError) { read("t", "--set=sasl.password=hush") }
+    assert_equal "invalid option: --set; did you mean --setting? (guildhall read --help)", error.message
   end
 
   def test_a_line_that_no_producer_takes
