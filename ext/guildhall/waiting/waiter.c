@@ -52,7 +52,7 @@ static int waiter_most_spins(const guildhall_patience *patience) { return patien
 static bool waiter_explores(guildhall_patience *patience)
 {
     unsigned waits = atomic_load_explicit(&patience->waits, memory_order_relaxed) + 1;
-    bool due = waits >= EXPLORE_EVERY << atomic_load_explicit(&patience->vain, memory_order_relaxed);
+    bool due = waits >= (unsigned)EXPLORE_EVERY << atomic_load_explicit(&patience->vain, memory_order_relaxed);
     atomic_store_explicit(&patience->waits, due ? 0 : waits, memory_order_relaxed);
     return due;
 }
