@@ -90,8 +90,9 @@ class KafkaLoggingLibrdkafkaLogTest < GuildhallTest
     settings = {**Guildhall::Kafka::Producing::Settings.patient(Guildhall::Kafka::Config.new), "bootstrap.servers": "127.0.0.1:1"}
     heard = Thread::Queue.new
     client = Guildhall::Kafka::Producing::Client.new(settings) { |event| heard << event }
-    text = heard.pop(timeout: 60).last
-    assert_includes text, "enable.gapless.guarantee is experimental"
+    said = Enumerator.produce { heard.pop(timeout: 60)&.last.to_s } # beside what it says of the broker
+    text = said.find { |line| line.empty? || line.include?("enable.gapless.guarantee is experimental") }
+    refute_empty text
     @log.add(Logger::WARN, "rdkafka: #{text}")
     assert_empty lines
   ensure
