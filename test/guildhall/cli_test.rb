@@ -44,7 +44,7 @@ class CLITest < GuildhallTest
   def test_a_wrong_option
     status, _, err = run_cli("info", "--bogus")
     assert_equal [2, "guildhall: invalid option: --bogus (guildhall info --help)\n"], [status, err]
-    assert_equal "guildhall: invalid option: --jsn=1; did you mean --json? (guildhall info --help)\n", run_cli("info", "--jsn=1")[2]
+    assert_equal "guildhall: invalid option: --jsn; did you mean --json? (guildhall info --help)\n", run_cli("info", "--jsn=1")[2]
     assert_equal "guildhall: invalid argument: --limit x (guildhall dlq list --help)\n", run_cli("dlq", "list", "--limit", "x")[2]
   end
 
