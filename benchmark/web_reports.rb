@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# How long the dashboard's pages take, and how much memory its process needs, with so many processes that report so many partitions each:
+# How long the dashboard's pages take, and how much memory its process needs, by the number of processes that report, and of partitions that each reports:
 # bin/console benchmark/web_reports.rb [PROCESSES [PARTITIONS]]
 $LOAD_PATH.unshift(File.expand_path("../test", __dir__))
 require "rack/mock_request"
