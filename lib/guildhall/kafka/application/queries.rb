@@ -95,8 +95,8 @@ module Guildhall
 
         # The messages of a topic, in order within each partition, without a consumer group: nothing is committed, and no member of any
         # group notices. Blocks while it waits for messages; leave it by `break`.
-        # @param from [Integer, Symbol, Time] where to begin in each partition: an offset, :earliest, :latest, the first message at or
-        #   after a Time; -10: with the last ten messages, which are read to be counted
+        # @param from [Integer, Symbol, Time, Hash{Integer=>Integer}] where to begin in each partition: an offset, :earliest, :latest, the
+        #   first message at or after a Time; -10: with the last ten messages, which are read to be counted; a Hash: offsets by partition
         # @param until [Integer, Symbol, Time, Hash{Integer=>Integer}, nil] the offset, the time, or the offsets by partition, to stop
         #   before; :end: what is there now; nil: never
         # @param partitions [Array<Integer>, Integer, nil] nil: all
