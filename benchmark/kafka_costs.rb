@@ -1,7 +1,8 @@
 # frozen_string_literal: true
 
 # Where the time of a message goes: microseconds of a processor, by the threads that spend them, of a consumer in C that reads nothing and of
-# ours. Needs perf, and a broker in KAFKA_BOOTSTRAP_SERVERS. Each contender runs twice, and reads more messages the second time: the
+# ours; what of them Ruby's garbage collector takes, and what Ruby takes to make objects; and what one process cannot exceed on many cores: its
+# busiest thread has a core of its own then. Needs perf, and a broker in KAFKA_BOOTSTRAP_SERVERS. Each contender runs twice, and reads more messages the second time: the
 # difference is what these have cost, and how a process starts is left out. benchmark/kafka/costs.rb shows the functions, and counts
 # instructions.
 
@@ -16,6 +17,9 @@ class KafkaCosts
            "Hashes" => "hash"}.freeze
   PARTS = {"librdkafka" => /\Ardk:/, "listener" => /liste\z/, "consumer" => /runne\z/}.freeze
   OTHERS = "the rest" # such as timers
+  # Of libruby's functions.
+  KINDS = {"garbage collector" => /\A(?:rb_)?gc_|rgengc|sweep|mark|obj_free|heap_page|st_free/,
+           "making objects" => /newobj|\A(?:rb_)?(?:str|ary|hash|ar|enc_str|data_typed|data)_(?:\w*new|dup|alloc|copy|embed)|hash_dup|float_new/}.freeze
   # Their workers' threads have the name of whichever thread has started them.
   WITH_WORKERS = "Hashes"
 
@@ -39,10 +43,19 @@ class KafkaCosts
     limit = nil
     MODES.each do |name, mode|
       costs = costs_of(mode ? ProfiledContender.new("guildhall_consumer.rb", mode) : ProfiledContender.new("consumer.c", "raw"), kb, counts)
-      limit ||= costs.values.sum
-      row("kafka_costs.#{kb}KB.#{name}.together", costs.values.sum, limit)
-      costs.each { |part, cost| row("kafka_costs.#{kb}KB.#{name}.#{part}", cost, limit) } unless mode.nil? || name == WITH_WORKERS
+      together = costs.values_at(*PARTS.keys, OTHERS).sum
+      limit ||= together
+      costs = costs.slice(*KINDS.keys) if name == WITH_WORKERS
+      {"together" => together, **(mode ? costs : {})}.each { |part, cost| row("kafka_costs.#{kb}KB.#{name}.#{part}", cost, limit) }
+      cores(kb, name, costs, together) if mode && name != WITH_WORKERS
     end
+  end
+
+  # How many cores a process can use: its threads are one behind the other, and none does the work of another one.
+  def cores(kb, name, costs, together)
+    busiest = costs.slice(*PARTS.keys).max_by(&:last)
+    @bench.row("kafka_costs.#{kb}KB.#{name}.cores", against: "its busiest thread", ratio: together / [busiest.last, 0.001].max,
+      note: format("%s: %.0f messages a second at most", busiest.first, 1e6 / [busiest.last, 0.001].max))
   end
 
   # @return [Hash{String=>Float}] microseconds a message, by part
@@ -52,8 +65,12 @@ class KafkaCosts
   end
 
   def by_part(seconds)
-    parts = [*PARTS.keys, OTHERS].to_h { |part| [part, 0.0] }
-    seconds.each { |(thread, _), cost| parts[PARTS.find { |_, name| name.match?(thread) }&.first || OTHERS] += cost }
+    parts = [*PARTS.keys, OTHERS, *KINDS.keys].to_h { |part| [part, 0.0] }
+    seconds.each do |(thread, library, function), cost|
+      parts[PARTS.find { |_, name| name.match?(thread) }&.first || OTHERS] += cost
+      kind = KINDS.find { |_, names| names.match?(function) }&.first if library.start_with?("libruby")
+      parts[kind] += cost if kind
+    end
     parts
   end
 

@@ -19,16 +19,18 @@ class ProfiledContender < Contender
     end
   end
 
-  # @return [Hash{Array(String, String)=>Float}] seconds of a processor, by thread and library
+  # @return [Hash{Array(String, String, String)=>Float}] seconds of a processor, by thread, library and function
   def seconds(servers, topic, count)
     Dir.mktmpdir do |folder|
       file = File.join(folder, "perf")
       profile([*PERF, "-o", file], servers, topic, count)
-      report = ["perf", "report", "-i", file, "--stdio", "-n", "--sort", "comm,dso", "--field-separator", "\t"]
+      report = ["perf", "report", "-i", file, "--stdio", "-n", "--sort", "comm,dso,symbol", "--field-separator", "\t"]
       out, status = Open3.capture2(*report, err: File::NULL)
       abort("perf report: #{status}") unless status.success?
       rows = out.lines(chomp: true).grep(/\A\s*\d/).map { |line| line.split("\t").map(&:strip) }
-      rows.to_h { |_, samples, thread, library| [[thread, library], samples.to_f / HERTZ] }
+      rows.each_with_object(Hash.new(0)) do |(_, samples, thread, library, function), seconds|
+        seconds[[thread, library, function.delete_prefix("[.] ").delete_prefix("[k] ")]] += samples.to_f / HERTZ
+      end
     end
   end
 
