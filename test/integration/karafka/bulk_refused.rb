@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# What docs/bulk_upserts.md says of Karafka, without the plug-in: a consumer writes its batch as a whole, one message is refused, and nothing is
+# What docs/from_karafka.md says of dead letters, without the plug-in: a consumer writes its batch as a whole, one message is refused, and nothing is
 # marked. Then the first message of the batch becomes a dead letter, and so on, until the refused one is the first. Which ones are in a batch with
 # it is up to the brokers.
 ENV["PLUGIN"] = "removed"
