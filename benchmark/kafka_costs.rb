@@ -18,8 +18,8 @@ class KafkaCosts
   PARTS = {"librdkafka" => /\Ardk:/, "listener" => /liste\z/, "consumer" => /runne\z/}.freeze
   OTHERS = "the rest" # such as timers
   # Of libruby's functions.
-  KINDS = {"garbage collector" => /\A(?:rb_)?gc_|rgengc|sweep|mark|obj_free|heap_page|st_free/,
-           "making objects" => /newobj|\A(?:rb_)?(?:str|ary|hash|ar|enc_str|data_typed|data)_(?:\w*new|dup|alloc|copy|embed)|hash_dup|float_new/}.freeze
+  KINDS = {"garbage collector" => /\A(?:rb_)?gc_|rgengc|sweep|mark|obj_free|heap_page|writebarrier/,
+           "making objects" => /newobj|hash_dup|hash_copy|str_(?:enc_)?new|ary_new|float_new|data_typed/}.freeze
   # Their workers' threads have the name of whichever thread has started them.
   WITH_WORKERS = "Hashes"
 

@@ -38,6 +38,10 @@ class Bench
       "Java, Jackson's streaming reader, two threads" => "Java, Jackson streaming, 2 threads",
       "Go, `encoding/json` into a struct" => "Go, struct", "Node, kafkajs" => "Node, kafkajs", "Python, ujson" => "Python, ujson"
     }.freeze
+    COSTS = {"a consumer in C that reads nothing" => "C, nothing read", "no payload read" => "nothing read", "`pluck`, five columns" => "columns",
+             "Documents, five fields" => "Documents", "Hashes" => "Hashes"}.freeze
+    COST_PARTS = {"together" => "together", "librdkafka" => "librdkafka", "listener thread" => "listener", "runner thread" => "consumer",
+                  "of that Ruby's collector" => "garbage collector"}.freeze
     # By the name that pages call them by.
     TABLES = {
       "json" => Table.new(columns: [*SIZES, "webhooks"], rows: {
@@ -104,6 +108,11 @@ class Bench
       "active_job" => Table.new(columns: JOBS, head: "jobs performed", rows: {
         "× Karafka's adapter" => ["active_job.%s", "Karafka's adapter"], "× Solid Queue on SQLite" => ["active_job.%s", "Solid Queue, SQLite"]
       }),
+      "kafka_costs" => Table.new(head: "µs of a processor, a message of 1 KB", columns: COST_PARTS, value: ->(row) { row["note"][/\A[\d.]+/] },
+        rows: COSTS.transform_values { |name| ["kafka_costs.1KB.#{name}.%s", "a consumer in C"] }),
+      "kafka_cores" => Table.new(head: "thousands of messages a second at most; cores that takes", columns: {"1 KB" => "1KB", "5 KB" => "5KB"},
+        value: ->(row) { format("%.3g; %.1f", row["note"][/\d+/].to_f / 1000, row["ratio"]) },
+        rows: COSTS.except("a consumer in C that reads nothing", "Hashes").transform_values { |name| ["kafka_costs.%s.#{name}.cores", "its busiest thread"] }),
       "languages" => Table.new(head: "thousands of messages a second", columns: ["0.5 KB", "5 KB", "25 KB"],
         value: ->(row) { format("%.3g", row["note"][/\A\d+/].to_f / 1000) },
         rows: LANGUAGES.transform_values { |name| ["languages.%s.#{name}", "Karafka"] }),
