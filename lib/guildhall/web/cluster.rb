@@ -2,6 +2,7 @@
 
 require "monitor"
 require "guildhall/clock"
+require "guildhall/kafka/dead_letter_queue/letter_topics"
 
 module Guildhall
   class Web
@@ -37,6 +38,9 @@ module Guildhall
 
       # @return [Boolean] whether a route says how a topic's payloads are decoded
       def decoded?(name) = routes_of(name).any?(&:deserializer) || !letter_codec(name).nil?
+
+      # @return [Kafka::DeadLetterQueue::LetterTopics]
+      def letter_topics = @letter_topics ||= Kafka::DeadLetterQueue::LetterTopics.new(routes)
 
       # @return [Array<String>] the application's groups
       def own_groups = routes.map(&:group).uniq

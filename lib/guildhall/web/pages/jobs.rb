@@ -37,7 +37,7 @@ module Guildhall
            dead_letters: reports.rows(group, name).first&.topic&.fetch("dead_letter_topic", nil) || dead_letters(name)}
         end
 
-        def dead_letters(name) = cluster.routes_of(name).filter_map { |route| route.dead_letter_queue&.topic }.first
+        def dead_letters(name) = cluster.routes_of(name).filter_map(&:dead_letter_topic).first
       end
 
       # Queues of Active Job.
