@@ -257,6 +257,9 @@ module Guildhall
         # @return [Boolean] false for a topic that is produced to, and nothing else
         def consumed? = !consumer.nil?
 
+        # @return [Boolean] whether its consumer gets payloads as Strings of bytes. Guildhall's own (of jobs, tasks, delays) want them so
+        def undecoded? = consumed? && deserializer.nil? && !consumer.name.to_s.start_with?("Guildhall::")
+
         # @return [#encode, #call, nil] what makes payloads into bytes: the serializer, or else the codec that decodes them, where it can
         def encoder
           return serializer if serializer
