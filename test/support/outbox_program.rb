@@ -86,6 +86,11 @@ class StuckProducer < FakeProducer
 
   attr_reader :waits, :dropped
 
+  def initialize
+    super
+    @waits = []
+  end
+
   def start_all(messages, _seconds)
     @sent.concat(messages)
     @waits = []
@@ -95,6 +100,9 @@ class StuckProducer < FakeProducer
 
   def purge = @dropped = true
 end
+
+# Blocks until a relay waits for what no broker takes.
+def handed_over(producer) = eventually("handed over") { producer.waits.any? }
 
 # Lets seconds pass on the clock of the process.
 module Travel
@@ -129,6 +137,15 @@ def relaying(producer, **)
 ensure
   one.stop(Guildhall::Clock.now + 20)
   one.close(Guildhall::Clock.now + 20)
+end
+
+# Starts it, and stops it while it waits for what no broker takes.
+# @param producer [StuckProducer]
+def stopped_while_it_waits(producer, **)
+  one = relay(producer, **).start
+  handed_over(producer)
+  one.stop(Guildhall::Clock.now)
+  equal(true, one.close(Guildhall::Clock.now + 60))
 end
 
 SQLITE = {adapter: "sqlite3", database: File.join(FOLDER, "test.sqlite3"), timeout: 20_000, pool: 30}.freeze

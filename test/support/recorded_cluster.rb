@@ -38,6 +38,7 @@ class RecordedCluster
   end
 
   def own_groups = ["shop"]
+  def letter_topics = Guildhall::Kafka::DeadLetterQueue::LetterTopics.new(@routes)
   def routes_of(name) = @routes.select { |route| route.name == name }
   def decoded?(name) = routes_of(name).any?(&:deserializer)
   def groups = Broker::Answer.new([group("shop", :empty, []), group(STRANGE, :stable, nil)], [])
@@ -54,7 +55,7 @@ class RecordedCluster
   def topics = ["orders", *(LONG if @routes.any?)].map { |name| topic(name) }
 
   def topic(name)
-    known = ["orders", LONG, *@routes.filter_map { |route| route.dead_letter_queue&.topic }]
+    known = ["orders", LONG, *@routes.filter_map(&:dead_letter_topic)]
     raise Guildhall::Kafka::UnknownTopicError.new(name, known) unless known.include?(name)
 
     partition = Admin::Topics::Partition.new(number: 0, leader: nil, replicas: [1, 2], in_sync: [1], offsets: 0...30)

@@ -52,7 +52,8 @@ class RecordedReports
   attr_reader :now
 
   def initialize(phase: :live, limits: Guildhall::Kafka::Reporting::Limits::DEFAULT)
-    @now = now = Process.clock_gettime(Process::CLOCK_REALTIME)
+    clock = Process.clock_gettime(Process::CLOCK_REALTIME)
+    @now = now = [clock, ((clock / 60).floor * 60) + 2.0].max # what was recorded 61 seconds ago is always of the minute before
     @store = Store.new(limits)
     @store.define_singleton_method(:clock) { now }
     @store.phase = phase

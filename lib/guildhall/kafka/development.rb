@@ -17,8 +17,9 @@ module Guildhall
     module Development
       IDLE_SECONDS = 30
       START_SECONDS = 60
+      ANSWER_SECONDS = 15 # in which the process that has the broker answers: a stopped one never does, and who attaches holds up all others
       PROGRAM = 'require "guildhall/kafka/development"; Guildhall::Kafka::Development::Host.run(*ARGV)'
-      private_constant :IDLE_SECONDS, :START_SECONDS, :PROGRAM
+      private_constant :IDLE_SECONDS, :START_SECONDS, :ANSWER_SECONDS, :PROGRAM
 
       # Its address, which tells an application that it is new and has no topics: those of its routes are created when it starts.
       # @api private
@@ -30,9 +31,12 @@ module Guildhall
       # its own: two that read from one connection would take each other's answers.
       # @api private
       class Remote
+        # @param seconds [Numeric] that an answer may take
         # @raise [SystemCallError] where nobody listens
-        def initialize(path)
+        # @raise [EmbeddedBrokerError] where nobody answers
+        def initialize(path, seconds: ANSWER_SECONDS)
           @path = path
+          @seconds = seconds
           @lock = Mutex.new
           connect
         end
@@ -43,7 +47,7 @@ module Guildhall
           answer = @lock.synchronize do
             connect unless @owner == Process.pid
             @socket.puts("#{name} #{partitions}")
-            @socket.gets.to_s.chomp
+            receive.to_s.chomp
           end
           raise EmbeddedBrokerError, answer unless answer == "ok"
         end
@@ -54,10 +58,20 @@ module Guildhall
 
         def connect
           @socket&.close
-          @socket = UNIXSocket.new(@path)
+          @socket = UNIXSocket.new(@path).tap { |socket| socket.timeout = @seconds }
           @owner = Process.pid
-          @servers, @pid = @socket.gets&.split
+          @servers, @pid = receive&.split
           raise Errno::ECONNREFUSED, @path unless @servers # the broker has just ended
+        end
+
+        # @return [String, nil] nil: the broker has ended
+        def receive
+          @socket.gets
+        rescue IO::TimeoutError
+          close # an answer that comes late would be taken for that to the next question, which connects again
+          @owner = nil
+          raise EmbeddedBrokerError, "the broker for development has not answered for #{@seconds} s: its process is stopped, or hangs; " \
+                                     "let it go on, or end it (lsof #{@path} names it), and start again"
         end
       end
 

@@ -256,7 +256,7 @@ module Guildhall
       # Of the processes of a group, the one that has the first partition does it.
       def renew_marks
         routes = partitions.select { |partition| partition.number.zero? }.map(&:topic)
-        routes.filter_map { |topic| topic.dead_letter_queue&.topic || nil }.uniq.each do |name|
+        routes.filter_map(&:dead_letter_topic).uniq.each do |name|
           in_background do
             ErrorBoundary.run(->(raised) { error(raised, "dead_letter_marks", topic: name) }) do
               @application.dead_letters(name, &:renew)

@@ -2,6 +2,7 @@
 
 require "monitor"
 require "guildhall/clock"
+require "guildhall/kafka/dead_letter_queue/letter_topics"
 
 module Guildhall
   class Web
@@ -22,6 +23,7 @@ module Guildhall
         @reports = Reports.new(application)
         @lock = Monitor.new
         @answers = {}
+        @silence = nil # that brokers did not answer the last question, and when
         @watches = {}
         at_exit { close } # by itself a client with a request that nobody has answered keeps the process from ending
       end
@@ -37,6 +39,9 @@ module Guildhall
 
       # @return [Boolean] whether a route says how a topic's payloads are decoded
       def decoded?(name) = routes_of(name).any?(&:deserializer) || !letter_codec(name).nil?
+
+      # @return [Kafka::DeadLetterQueue::LetterTopics]
+      def letter_topics = @letter_topics ||= Kafka::DeadLetterQueue::LetterTopics.new(routes)
 
       # @return [Array<String>] the application's groups
       def own_groups = routes.map(&:group).uniq
@@ -72,8 +77,8 @@ module Guildhall
       def tasks = remember(:tasks) { routes.any?(&:scheduled_tasks) ? @application.scheduled_tasks : [] }
 
       # @param hours [Integer] of minutes that are wanted
-      # @return [Reports::View] of what processes report
-      def reports(hours: 1) = @reports.view(hours:)
+      # @return [Reports::View] of what processes report; while brokers do not answer, of what they had reported
+      def reports(hours: 1) = @reports.view(hours:).then { |view| @silence ? view.as_reported : view }
 
       # @return [String] the topic that they write to
       def reports_topic = @reports.topic
@@ -91,7 +96,12 @@ module Guildhall
       end
 
       # What is asked next is answered anew: something has been done.
-      def forget = @lock.synchronize { @answers.clear }
+      def forget
+        @lock.synchronize do
+          @answers.clear
+          @silence = nil
+        end
+      end
 
       # Looks for messages; neither the brokers' other answers wait for that, nor are they kept.
       # Dead letters are decoded as the routes of the topics say that they are from, unless their topic has a route that does.
@@ -129,17 +139,26 @@ module Guildhall
       # that has waited here would wait for them once more.
       def remember(key)
         @lock.synchronize do
-          @answers.delete_if { |_, (_, at)| Clock.now - at > FRESH_SECONDS }
-          silence, = @answers[:silence]
-          raise silence if silence
+          @answers.delete_if { |_, (_, at)| stale?(at) }
+          error, at = @silence
+          raise error if error && !stale?(at)
 
-          value, = @answers.fetch(key) { @answers[key] = [yield, Clock.now] }
+          value, = @answers.fetch(key) { @answers[key] = ask { yield } } # rubocop:disable Style/ExplicitBlockArgument -- in a block
           value
-        rescue Kafka::UnreachableError => error
-          @answers[:silence] ||= [error, Clock.now]
-          raise
         end
       end
+
+      # @return [Array(Object, Float)] the answer, and when it came
+      def ask
+        answer = yield
+        @silence = nil
+        [answer, Clock.now]
+      rescue Kafka::UnreachableError => error
+        @silence = [error, Clock.now]
+        raise
+      end
+
+      def stale?(at) = Clock.now - at > FRESH_SECONDS
 
       def watch(group)
         found = @watches.delete(group) || (group ? watch_of(group) : @application.lag_watch)

@@ -13,7 +13,7 @@ module Guildhall
       # @param routes [Array<Kafka::Routing::Topic>]
       # @return [LetterCodec, nil] nil: no route that dead-letters there decodes
       def self.of(name, routes)
-        sources = routes.select { |route| route.dead_letter_queue&.topic == name && route.deserializer }
+        sources = routes.select { |route| route.dead_letter_topic == name && route.deserializer }
         new(sources.map { |route| [route.name, Kafka::Broker::Search.decoding_part(route.deserializer)] }) if sources.any?
       end
 

@@ -63,10 +63,13 @@ module Guildhall
         assets = Assets::NAMES.to_h { |name| [name, @request.script_name + @web.assets.path(name)] }
         {title:, crumbs:, kept: @request.kept, app: @request.app, apps: reports&.apps || [],
          prefix: @request.script_name, live: live?, assets:, menu: MENU, section: @request.segments.to_a.first,
-         servers:, note: @web.forms.noted(@request.text("note")), theme: @request.theme, at:, counts:, history:,
+         stale:, servers:, note: @web.forms.noted(@request.text("note")), theme: @request.theme, at:, counts:, history:,
          json: @request.address("format" => "json"),
          themes: Request::THEMES.to_h { |theme| [theme, @request.address("theme" => theme)] }}
       end
+
+      # @return [Float, nil] how old what is shown is, where that is not how it is now
+      def stale = (reports.age if reports&.stale&.positive?)
 
       def servers = Kafka::UnreachableError.servers(@web.application.config.librdkafka).to_s
 

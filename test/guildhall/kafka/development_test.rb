@@ -44,6 +44,23 @@ class DevelopmentTest < GuildhallTest
     end
   end
 
+  # One that was stopped (Ctrl-Z, a debugger): its socket takes connections, and nobody reads them.
+  def test_a_process_that_has_the_broker_and_does_not_answer
+    for_folder do |folder|
+      socket = File.join(folder, "s")
+      UNIXServer.open(socket) do |server|
+        error = assert_raises(Guildhall::Kafka::EmbeddedBrokerError) { Guildhall::Kafka::Development::Remote.new(socket, seconds: 0.1) }
+        assert_match(/\Athe broker for development has not answered for 0\.1 s: .*lsof #{Regexp.escape(socket)} names it/, error.message)
+        server.accept.close
+        answering = Thread.new { server.accept.tap { |one| one.puts("127.0.0.1:1 7") } }
+        remote = Guildhall::Kafka::Development::Remote.new(socket, seconds: 0.1)
+        assert_match(/has not answered/, assert_raises(Guildhall::Kafka::EmbeddedBrokerError) { remote.create_topic("orders") }.message)
+      ensure
+        answering&.value&.close
+      end
+    end
+  end
+
   # librdkafka would look for a topic that comes later only after minutes.
   def test_an_application_that_starts_before_its_topics_are_there_consumes_them
     for_folder do |folder|

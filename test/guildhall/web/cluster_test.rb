@@ -3,6 +3,7 @@
 require "test_helper"
 require "guildhall/web"
 require "guildhall/kafka/testing"
+require "support/recorded_reports"
 
 # Questions to the brokers, of several threads.
 class WebClusterTest < GuildhallTest
@@ -47,10 +48,27 @@ class WebClusterTest < GuildhallTest
     assert_nil @admin.asked
   end
 
+  # What processes had reported is not taken for a loss of all of them.
+  def test_while_brokers_do_not_answer_reports_are_those_of_then
+    recorded = RecordedReports.new.tap { |reports| reports.state("web:7:a", {%w[shop orders] => [RecordedReports.row(:working, 0)]}, ago: 300) }
+    view = recorded.view
+    @cluster.instance_variable_get(:@reports).define_singleton_method(:view) { |**| view }
+    assert_equal [1, 0, 0.0], [@cluster.reports.lost.size, @cluster.reports.live.size, @cluster.reports.stale]
+    assert_raises(Guildhall::Kafka::UnreachableError) { @cluster.topics }
+    assert_equal [[], ["web:7:a"], [300, 300]], [@cluster.reports.lost, @cluster.reports.live.map(&:name), [@cluster.reports.stale, @cluster.reports.age].map(&:round)]
+    recorded.state("web:7:a", ago: 5)
+    view = recorded.view
+    assert_equal 0.0, @cluster.reports.stale
+    @admin.define_singleton_method(:list) { [] }
+    @cluster.forget
+    @cluster.topics
+    assert_equal 0.0, @cluster.reports.stale
+  end
+
   def test_they_are_asked_again
     assert_raises(Guildhall::Kafka::UnreachableError) { @cluster.topics }
     @admin.define_singleton_method(:list) { [:topic] }
-    @cluster.instance_variable_get(:@answers).transform_values! { |answer, at| [answer, at - Guildhall::Web::FRESH_SECONDS - 1] }
+    @cluster.instance_variable_get(:@silence)[1] -= Guildhall::Web::FRESH_SECONDS + 1
     assert_equal [:topic], @cluster.topics
   end
 

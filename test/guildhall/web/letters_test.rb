@@ -212,6 +212,26 @@ class WebLettersTest < GuildhallTest
     end
   end
 
+  # As guildhall dlq refuses them.
+  def test_messages_of_a_topic_that_no_route_dead_letters_to_stay_unmarked
+    @allowed << :delete_records
+    @application.producer.produce_sync(topic: "other", payload: "live")
+    ["replay?to=orders", "discard", "delete?letter[]=0@0"].each do |action|
+      response = Rack::MockRequest.new(@web).get("/dead-letters/other/#{action}")
+      assert_equal 400, response.status, action
+      assert_includes response.body, "no route has other as its dead letter topic; there is dead"
+    end
+  end
+
+  def test_without_routes_only_what_has_the_headers_of_a_dead_letter_is_discarded_or_deleted
+    @allowed << :delete_records
+    @application.producer.produce_sync(topic: "dead", payload: "live")
+    @web.cluster.define_singleton_method(:routes) { [] }
+    ask = ->(action) { Rack::MockRequest.new(@web).get("#{PAGE}/#{action}") }
+    ["discard", "delete?letter[]=0@5"].each { |action| assert_includes ask.call(action).body, "dead/0@5 has none of the headers of a dead letter", action }
+    assert_equal [200] * 3, ["discard?cause=KeyError%20at%20a.rb:1", "delete?letter[]=0@4", "replay?to=other"].map { |action| ask.call(action).status }
+  end
+
   def test_who_may_not_replay_to_a_topic
     with = lambda do |*targets|
       web = Guildhall::Web.new(application: @application, key: "k" * 32, authorize: ->(_, action, target) { [:read, *targets].intersect?([action, target]) && "ada" })

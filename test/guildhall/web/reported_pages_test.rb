@@ -354,6 +354,45 @@ class WebReportedPagesTest < GuildhallTest
     assert_equal [["running", "running, 1 needs attention", "warn"]], data("/processes")["rows"].map { |row| row.values_at("state", "word", "kind") }
   end
 
+  # A second without progress is as usual; a minute is not, and until then nobody says that it keeps up.
+  def test_messages_that_have_waited_for_some_seconds_are_not_kept_up_with
+    word = lambda do |age|
+      row = {**RecordedReports.row(:waiting, 0), "lag" => 7, "age" => age}
+      @cluster.reported = RecordedReports.new.tap { |reports| reports.state("web:7:a", {%w[shop orders] => [row]}) }
+      data("/groups/shop")["topics"].first.values_at("word", "kind")
+    end
+    assert_equal [["keeping up", "ok"], ["messages wait", "rest"]], [9.0, 56.0].map(&word)
+  end
+
+  def silence
+    error = Guildhall::Kafka::UnreachableError.new(-195, "_TRANSPORT", "Kafka at nowhere does not answer")
+    %i[lag groups topics group].each { |question| @cluster.define_singleton_method(question) { |*| raise error } }
+    return unless @cluster.reported
+
+    view = @cluster.reported.view
+    @cluster.define_singleton_method(:reports) { |**| view.as_reported }
+  end
+
+  def test_while_brokers_do_not_answer_the_last_reports_are_shown
+    @cluster.reported = RecordedReports.new.tap do |reports|
+      reports.state("web:7:a", {%w[shop orders] => [RecordedReports.row(:working, 0), RecordedReports.row(:backoff, 1)]}, ago: 130)
+      reports.event("web:7:a", "started", "started", ago: 700)
+    end
+    silence
+    ["/", "/groups", "/groups/shop", "/groups/shop/orders", "/groups/shop/orders/1", "/processes", "/processes/web:7:a", "/changes", "/pool", "/jobs"].each do |path|
+      assert_includes get(path), "Brokers do not answer. What processes reported 2m10s ago is shown", path
+    end
+    ["/", "/groups", "/groups/shop"].each { |path| assert_includes get(path), "Kafka at nowhere does not answer", path }
+    assert_equal [["orders/1"], ["shop"], ["web:7:a"], []],
+      [data("/")["attention"].map { |one| one["place"] }, data("/")["groups"].map { |one| one["name"] }, data("/")["processes"].map { |one| one["name"] }, data("/groups")["unknown"]]
+    refute_includes get("/groups/shop"), "The brokers do not know this group"
+  end
+
+  def test_without_reports_brokers_that_do_not_answer_leave_nothing_to_show
+    silence
+    ["/", "/groups", "/groups/shop", "/jobs"].each { |path| assert_equal 503, Rack::MockRequest.new(@web).get(path).status, path }
+  end
+
   # Messages may quote payloads: who may see those is told them in the same sentence.
   def test_errors_on_the_overview
     @cluster.reported = RecordedReports.new.tap do |reports|

@@ -77,7 +77,7 @@ Scenario.run do
       topic(missing) { consumer(consumer) }
     end
     text = ->(name) { found.fetch("topics").select { |finding| finding.name == name }.map { |finding| [finding.status, finding.text] } }
-    equal([[:ok, "1 partition, 1 replica, kept for 1 seconds"]], text.call(orders), orders)
+    equal([[:ok, "1 partition, 1 replica, kept for 1 seconds, its payloads are Strings: no route has a deserializer"]], text.call(orders), orders)
     equal(%i[problem warning], text.call(dead).map(&:first), dead)
     check(text.call(dead).join.match?(/takes messages of 1000 bytes at most.*cleanup\.policy is compact/), text.call(dead).to_s)
     equal([[:problem, "does not exist"]], text.call(missing), missing)

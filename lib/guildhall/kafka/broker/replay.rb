@@ -18,26 +18,31 @@ module Guildhall
           #   filter or because of their marks
           attr_reader :partition, :done, :skipped
           # @return [Integer] how many of those were left out because no header says where they came from
-          attr_reader :homeless
+          attr_reader :without_source
           # @return [Integer, nil] the offset of the first, of the last that was; nil where none was
           attr_reader :first, :last
 
           def initialize(partition)
             @partition = partition
-            @done = @skipped = @homeless = 0
+            @done = @skipped = @without_source = 0
           end
 
-          def count(offsets)
+          # @param size [Integer] of the chunk
+          # @param choice [Choice] what of it was chosen
+          def add(size, choice)
+            offsets = choice.letters.map { |letter, _| letter.offset }
             @done += offsets.size
             @first ||= offsets.first
             @last = offsets.last || @last
-          end
-
-          def skip(number, homeless: 0)
-            @skipped += number
-            @homeless += homeless
+            @skipped += size - offsets.size
+            @without_source += choice.without_source
           end
         end
+
+        # Of some letters those that are to be marked, each with its {LetterMarks.spans}; without_source: how many more there would be, did
+        # a header say where they came from.
+        Choice = Data.define(:letters, :without_source)
+        private_constant :Choice
 
         # @param except [Array<Symbol>] the marks of those that are left out: see {LetterMarks#of}
         # @param before [#call, nil] called with the {LetterChanges} and how many are chosen, within each change: what it raises leaves all
@@ -61,50 +66,66 @@ module Guildhall
         # @return [Array<Outcome>] of the partitions that it came to
         # @raise [ReplayError] where a dead letter cannot be replayed, or marked; those before it are
         # @raise [KafkaError, TransactionError]
-        def run(ranges)
+        def run(ranges, &told)
           begin_run(ranges)
-          ranges.each_with_object([]) do |(partition, range), outcomes|
-            break outcomes if @interrupted
+          each_chunk(ranges, told) { |partition, wanted| change(partition, wanted) }
+        end
 
-            outcomes << Outcome.new(partition)
-            yield outcomes.last if block_given?
-            from = range.begin
-            @dead_letters.to_enum(:each, partition, range).each_slice(CHUNK_SIZE) do |chunk|
-              take(LetterMarks.spans(chunk, from), outcomes.last)
-              from = chunk.last.offset + 1
-              yield outcomes.last if block_given?
-              break if @interrupted
-            end
-          end
+        # What {#run} would come to if it began now. Nothing is changed. Blocks until all were looked at.
+        # @param ranges [Hash{Integer=>Range<Integer>}] as for {#run}
+        # @return [Array<Outcome>]
+        # @raise [KafkaError]
+        def dry_run(ranges)
+          marks = @dead_letters.marks(ranges.keys)
+          each_chunk(ranges) { |partition, wanted| choose(wanted, marks.fetch(partition)) }
         end
 
         private
 
         def begin_run(_ranges) = nil
 
-        # @param chunk [Array<Array(DeadLetter, Range<Integer>)>] see {LetterMarks.spans}
-        def take(chunk, outcome)
-          wanted = @filter ? chunk.select { |letter, _| @filter.call(letter) } : chunk
-          chosen, homeless = wanted.any? ? change(outcome.partition, wanted) : [[], []]
-          outcome.skip(chunk.size - chosen.size, homeless: homeless.size)
-          outcome.count(chosen.map { |letter, _| letter.offset })
+        # @param told [#call] of the outcome
+        # @yieldparam partition [Integer]
+        # @yieldparam wanted [Array<Array(DeadLetter, Range<Integer>)>] those of a chunk that pass the filter: see {LetterMarks.spans}
+        # @yieldreturn [Choice]
+        def each_chunk(ranges, told = nil)
+          ranges.each_with_object([]) do |(partition, range), outcomes|
+            break outcomes if @interrupted
+
+            outcomes << outcome = Outcome.new(partition)
+            told&.call(outcome)
+            from = range.begin
+            @dead_letters.to_enum(:each, partition, range).each_slice(CHUNK_SIZE) do |chunk|
+              wanted = LetterMarks.spans(chunk, from).select { |letter, _| @filter.nil? || @filter.call(letter) }
+              outcome.add(chunk.size, wanted.any? ? yield(partition, wanted) : Choice.new(letters: [], without_source: 0))
+              from = chunk.last.offset + 1
+              told&.call(outcome)
+              break if @interrupted
+            end
+          end
         end
 
-        # @return [Boolean] whether there is somewhere to send it
-        def home?(_letter) = true
+        # @return [Choice]
+        def choose(wanted, marks)
+          left = wanted.reject { |letter, _| @except.include?(marks.of(letter.offset)) }
+          letters = left.select { |letter, _| possible?(letter) }
+          Choice.new(letters:, without_source: left.size - letters.size)
+        end
 
-        # @return [Array(Array, Array)] those that are marked now, and those that would be, had they a home
+        # @return [Boolean] whether there is a topic to send it to, where it is to be sent
+        def possible?(_letter) = true
+
+        # @return [Choice] those that are marked now
         def change(partition, wanted)
           @dead_letters.changes.run do |changes|
             marks = changes.marks(partition)
-            left = wanted.reject { |letter, _| @except.include?(marks.of(letter.offset)) }
-            chosen, homeless = left.partition { |letter, _| home?(letter) }
-            @before&.call(changes, chosen.size)
-            next [chosen, homeless] if chosen.empty?
+            choice = choose(wanted, marks)
+            @before&.call(changes, choice.letters.size)
+            next choice if choice.letters.empty?
 
-            mark(changes, partition, marks, chosen)
+            mark(changes, partition, marks, choice.letters)
             changes.keep(partition, marks)
-            [chosen, homeless]
+            choice
           end
         end
       end
@@ -148,14 +169,14 @@ module Guildhall
 
         private
 
-        def home?(letter) = !(@to || letter.source_topic).nil?
+        def possible?(letter) = !letter.replay_topic(@to).nil?
 
         # With the first that is marked: until then nothing is changed.
         def begin_run(ranges) = @to_reopen = @again ? ranges.transform_values(&:begin) : {}
 
         # One that cannot be replayed keeps none before it from being so.
         def change(partition, wanted)
-          super.tap { |chosen, _| @to_reopen.delete(partition) if chosen.any? }
+          super.tap { |choice| @to_reopen.delete(partition) if choice.letters.any? }
         rescue Refusal => error
           before = wanted.take_while { |letter, _| letter.offset < error.letter.offset }
           super(partition, before) if before.any?
@@ -182,9 +203,9 @@ module Guildhall
         def target(dead_letter)
           headers = DeadLetterQueue::DeadLetterHeaders
           NewerFormatError.check!("#{dead_letter}: what its headers say", headers.version(dead_letter.headers), headers::VERSION)
-          return [@to] if @to
+          topic = dead_letter.replay_topic(@to)
+          return [topic] if @to
 
-          topic = dead_letter.source_topic
           partitions = check_target(topic, "#{dead_letter} came from #{topic}, which is gone: name another topic (to)")
           [topic, (dead_letter.source_partition if dead_letter.source_partition&.<(partitions))]
         end

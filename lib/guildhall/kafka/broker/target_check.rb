@@ -28,7 +28,7 @@ module Guildhall
         # @return [Hash{String=>Boolean}] where messages of a route go, and whether the application creates that topic
         def self.targets(topic)
           delayed = !topic.delay_topics.nil?
-          {topic.dead_letter_queue&.topic => delayed || topic.dead_letter_queue&.own, topic.retry_topics&.next_topic => true,
+          {topic.dead_letter_topic => delayed || topic.dead_letter_queue&.own, topic.retry_topics&.next_topic => true,
            (topic.name if delayed) => true}.select { |name, _| name }
         end
 

@@ -2,6 +2,7 @@
 
 require "guildhall/printable"
 require "guildhall/text_table"
+require_relative "../dead_letter_queue/letter_topics"
 require_relative "cluster_command"
 
 module Guildhall
@@ -78,26 +79,19 @@ module Guildhall
 
           def topics
             names = @named.any? ? @named.map { |letter| letter[:topic] }.uniq : [*@options[:topic]]
-            return names.each { |name| check_routed(name) } if names.any?
+            return names.each { |name| letter_topics.check!(name) } if names.any?
             raise Guildhall::ArgumentError, "which dead letter topic? Name it with --topic #{see_help}" unless application?
-            return routed if routed.any?
+            return letter_topics.names if letter_topics.names.any?
 
             raise Guildhall::ArgumentError, "no route has a dead letter queue with a topic: name one with --topic"
           end
 
-          # The dead letter topics of the routes.
-          def routed
-            @routed ||= begin
-              routes = Kafka.application.routes.topics.any? ? Kafka.application.validate! : []
-              routes.filter_map { |route| route.dead_letter_queue&.topic || nil }.uniq
+          # Without an application there are no routes.
+          def letter_topics
+            @letter_topics ||= begin
+              routes = application? && Kafka.application.routes.topics.any? ? Kafka.application.validate! : []
+              DeadLetterQueue::LetterTopics.new(routes)
             end
-          end
-
-          # The messages of another topic are no dead letters: to discard them, or to send them back to it, would be a mistake.
-          def check_routed(name)
-            return if !application? || routed.none? || routed.include?(name)
-
-            raise Guildhall::ArgumentError, "no route has #{name} as its dead letter topic; there is #{routed.join(", ")}"
           end
 
           # @return [Hash{Integer=>Array<Integer>}] the offsets of those that are named, by partition
@@ -335,16 +329,7 @@ module Guildhall
             options.on("--dry-run", "only print how many")
           end
 
-          # @param except [Array<Symbol>] marks of those that do not count
-          # @return [Integer] how many of them are wanted
-          def count(dead_letters, ranges, except)
-            marks = dead_letters.marks(ranges.keys)
-            ranges.sum do |partition, range|
-              dead_letters.to_enum(:each, partition, range).count do |letter|
-                wanted?(letter) && !except.include?(marks[partition].of(letter.offset)) && (!block_given? || yield(letter))
-              end
-            end
-          end
+          def dry_run? = @options[:"dry-run"]
         end
 
         # `guildhall dlq replay`: sends dead letters back to their topics.
@@ -385,28 +370,29 @@ module Guildhall
             status = each_topic { |dead_letters| replay(dead_letters) }
             return 130 if @interrupted
 
-            @named.any? && @homeless ? 1 : status
+            @named.any? && @left_out ? 1 : status
           end
 
           def replay(dead_letters)
             ranges = ranges_to_replay(dead_letters)
-            return announce(dead_letters, ranges) if @options[:"dry-run"]
-
             replay = Broker::Replay.new(dead_letters, to: @options[:to], except:, again:) { |letter| wanted?(letter) }
+            return announce(dead_letters, replay.dry_run(ranges)) if dry_run?
+
             progress = progress(dead_letters, ranges)
             outcomes = {}
             interruptible(-> { replay.interrupt }) { replay.run(ranges) { |outcome| progress.call(outcomes[outcome.partition] = outcome) } }
           ensure
             outcomes&.each_value { |outcome| @out.puts(summary(dead_letters, ranges.fetch(outcome.partition), outcome)) }
-            report_homeless(dead_letters, outcomes.sum { |_, outcome| outcome.homeless }) if outcomes
+            report_left_out(dead_letters, outcomes.values) if outcomes
             @out.puts(advice(dead_letters)) if replay&.interrupted?
           end
 
           # Other tools' dead letters.
-          def report_homeless(dead_letters, number)
+          def report_left_out(dead_letters, outcomes)
+            number = outcomes.sum(&:without_source)
             return if number.zero?
 
-            @homeless = true
+            @left_out = true
             have, were = number == 1 ? %w[has was] : %w[have were]
             @err.puts("guildhall: #{letters(number)} of #{dead_letters.name} #{have} no header that says which topic to replay to, and " \
                       "#{were} left out: name one with --to TOPIC")
@@ -435,11 +421,9 @@ module Guildhall
             ranges.to_h { |partition, range| [partition, marks[partition].position.clamp(range.begin, range.end)...range.end] }
           end
 
-          def announce(dead_letters, ranges)
-            homeless = 0
-            found = count(dead_letters, ranges, except) { |letter| @options[:to] || letter.source_topic || ((homeless += 1) && false) }
-            @out.puts("#{dead_letters.name}: #{letters(found)} would be replayed#{" to #{@options[:to]}" if @options[:to]}")
-            report_homeless(dead_letters, homeless)
+          def announce(dead_letters, outcomes)
+            @out.puts("#{dead_letters.name}: #{letters(outcomes.sum(&:done))} would be replayed#{" to #{@options[:to]}" if @options[:to]}")
+            report_left_out(dead_letters, outcomes)
           end
 
           def progress(dead_letters, ranges)
@@ -484,14 +468,7 @@ module Guildhall
 
           private
 
-          # Where no route says which topics are dead letter topics, the letters do.
-          def wanted?(letter)
-            return false unless super
-            return true if routed.any? || letter.dead_lettered?
-
-            raise Guildhall::ArgumentError, "#{letter} has none of the headers of a dead letter: is #{letter.topic} a dead letter topic? " \
-                                            "Then name it in the dead_letter_queue of a route"
-          end
+          def wanted?(letter) = super.tap { |wanted| letter_topics.check_letter!(letter) if wanted }
 
           def define_options(options)
             super
@@ -505,12 +482,11 @@ module Guildhall
             end
 
             each_topic do |dead_letters|
+              discard = Broker::Discard.new(dead_letters) { |letter| wanted?(letter) }
               ranges = chosen_ranges(dead_letters)
-              found = if @options[:"dry-run"] then count(dead_letters, ranges, Broker::LetterMarks::MARKS)
-                      else Broker::Discard.new(dead_letters) { |letter| wanted?(letter) }.run(ranges).sum(&:done)
-                      end
+              found = (dry_run? ? discard.dry_run(ranges) : discard.run(ranges)).sum(&:done)
               marked = ", those that are marked already stay as they are" if found.zero? && @named.any?
-              verb = @options[:"dry-run"] ? "would be" : (found == 1 ? "was" : "were")
+              verb = dry_run? ? "would be" : (found == 1 ? "was" : "were")
               @out.puts("#{dead_letters.name}: #{letters(found)} #{verb} discarded#{marked}")
             end
           end

@@ -94,6 +94,10 @@ module Guildhall
         # @return [Boolean] whether any header says that it was dead-lettered: not of other tools' dead letters
         def dead_lettered? = headers.keys.intersect?(DeadLetterHeaders::NAMES)
 
+        # @param to [String, nil] a topic that is named for all that are replayed together
+        # @return [String, nil] the topic that a replay sends it to; nil: none, for no header says where it came from
+        def replay_topic(to = nil) = to || source_topic
+
         # The message's own.
         def original_headers = headers.except(*DeadLetterHeaders::NAMES)
 

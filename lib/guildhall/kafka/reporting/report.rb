@@ -132,7 +132,7 @@ module Guildhall
         def topic(group, name, route, decodings, partitions)
           decoding = decodings[route] || partitions.first&.decoding
           {"topic" => name, "group" => text(group), "consumer" => route.consumer.to_s,
-           "dead_letter_topic" => route.dead_letter_queue&.topic || nil, "max_retries" => route.dead_letter_queue&.max_retries,
+           "dead_letter_topic" => route.dead_letter_topic, "max_retries" => route.dead_letter_queue&.max_retries,
            "decoded_by" => decoding&.place&.name,
            "not_on_workers" => decoding&.reason, "minute" => @minute[[group, name]],
            "partitions" => partitions.sort_by(&:number).map { |partition| partition.snapshot.data }}.compact

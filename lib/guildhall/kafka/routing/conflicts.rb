@@ -30,7 +30,7 @@ module Guildhall
             next if reported.include?(topic) || (cycle = cycle_from([topic], groups)).nil?
 
             reported.concat(cycle)
-            [topic, cycle.map { |one| one.dead_letter_queue.topic }]
+            [topic, cycle.map(&:dead_letter_topic)]
           end
         end
 
@@ -75,8 +75,8 @@ module Guildhall
 
         # @return [Array<Topic>, nil] the routes from the first one back to it
         def cycle_from(way, groups)
-          name = way.last.dead_letter_queue&.topic
-          consumers = name.is_a?(String) ? groups.filter_map { |group| group.route(name) } : []
+          name = way.last.dead_letter_topic
+          consumers = name ? groups.filter_map { |group| group.route(name) } : []
           consumers.each do |topic|
             return way if topic.equal?(way.first)
 
@@ -119,7 +119,7 @@ module Guildhall
           uses = routes.map { |topic| "a topic of group #{topic.group}" }
           return uses unless made.route
 
-          sources = @topics.select { |topic| topic.dead_letter_queue&.topic == made.name && !topic.dead_letter_queue.own }
+          sources = @topics.select { |topic| topic.dead_letter_topic == made.name && !topic.dead_letter_queue.own }
           uses + sources.map { |topic| "for dead letters of #{topic}" }
         end
 

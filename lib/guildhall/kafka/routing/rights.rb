@@ -46,8 +46,7 @@ module Guildhall
           def group(topic) = (topic.group if topic.consumed? && !topic.assigned)
 
           def jobs?(topic) = topic.consumed? && Kafka.const_defined?(:ActiveJob, false) && topic.consumer <= Kafka::ActiveJob::Consumer
-          def dead_letters(topic) = topic.dead_letter_queue&.topic || nil
-          def replays(topic, config) = ("#{config.group_id}.replay" if dead_letters(topic))
+          def replays(topic, config) = ("#{config.group_id}.replay" if topic.dead_letter_topic)
           def target?(topic) = topic.needs_producer? || !topic.delay_topics.nil?
         end
 
@@ -64,7 +63,7 @@ module Guildhall
             need(:topic, "`TOPIC`", "WRITE") { |topic| topic.name if topic.serializer || !topic.consumed? }
           ],
           "`dead_letter_queue topic:`" => [
-            need(:topic, "of that name", "WRITE") { |topic| dead_letters(topic) }
+            need(:topic, "of that name", "WRITE") { |topic, _| topic.dead_letter_topic }
           ],
           "`retry_topics`" => [
             need(:topic, "`TOPIC.GROUP.retry.SECONDS`, each", "READ WRITE CREATE") { |topic| topic.retry_topics&.next_topic }
@@ -76,7 +75,7 @@ module Guildhall
           ],
           "`active_job_topic` (`delay_topics` as well)" => [
             need(:topic, "`QUEUE`", "READ WRITE") { |topic| topic.name if jobs?(topic) },
-            need(:topic, "`QUEUE.dead`", "WRITE CREATE") { |topic| topic.dead_letter_queue.topic if topic.dead_letter_queue&.own }
+            need(:topic, "`QUEUE.dead`", "WRITE CREATE") { |topic| topic.dead_letter_topic if topic.dead_letter_queue&.own }
           ],
           "`schedule`" => [
             need(:topic, "`GROUP.schedule`", "READ WRITE CREATE") { |topic| topic.name if topic.scheduled_tasks }
@@ -109,15 +108,15 @@ module Guildhall
             need(:group, "`GROUP`", "DESCRIBE", :commands) { |topic| group(topic) }
           ],
           "`guildhall dlq list`, `dlq show`" => [
-            need(:topic, "of the dead letters", "READ", :commands) { |topic| dead_letters(topic) },
+            need(:topic, "of the dead letters", "READ", :commands) { |topic, _| topic.dead_letter_topic },
             need(:group, "`GROUP_ID.replay` (`config.group_id`); without it, MARK is `?`", "DESCRIBE", :commands) do |topic, config|
               replays(topic, config)
             end
           ],
           "`guildhall dlq replay`, `dlq discard`" => [
-            need(:topic, "of the dead letters", "READ", :commands) { |topic| dead_letters(topic) },
+            need(:topic, "of the dead letters", "READ", :commands) { |topic, _| topic.dead_letter_topic },
             need(:topic, "that they go back to", "WRITE", :commands) do |topic|
-              topic.name if dead_letters(topic) && !topic.retry_topic?
+              topic.name if topic.dead_letter_topic && !topic.retry_topic?
             end,
             need(:group, "`GROUP_ID.replay`", "READ", :commands) { |topic, config| replays(topic, config) },
             need(:group, "`GROUP_ID.replay.work`: from the dashboard", "READ", :commands) do |topic, config|
@@ -135,7 +134,7 @@ module Guildhall
           ],
           "the check of topics that messages are sent on to, at the start" => [
             need(:topic, "`TOPIC`, and those topics", "DESCRIBE_CONFIGS", :checks) do |topic|
-              [topic.name, dead_letters(topic), topic.retry_topics&.next_topic] if target?(topic)
+              [topic.name, topic.dead_letter_topic, topic.retry_topics&.next_topic] if target?(topic)
             end,
             need(:cluster, nil, "DESCRIBE_CONFIGS", :checks) { |topic| "kafka-cluster" if target?(topic) }
           ]

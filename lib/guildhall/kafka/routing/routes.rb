@@ -90,12 +90,9 @@ module Guildhall
             "have to say the same each time"
         end
 
-        # Guildhall's consumers of jobs, tasks and delays read bytes.
-        def own?(consumer) = consumer.name.to_s.start_with?("Guildhall::")
-
         def notes(topic, decoding)
           [*(topic.multiplexing if topic.consumed? && !topic.multiplexing.single?),
-           *("decoded by: #{decoding}" if decoding && (topic.deserializer || !own?(topic.consumer))), *topic.notes,
+           *("decoded by: #{decoding}" if decoding && (topic.deserializer || topic.undecoded?)), *topic.notes,
            *("#{topic.scheduled_tasks.size} scheduled tasks" if topic.scheduled_tasks)].join(", ")
         end
       end

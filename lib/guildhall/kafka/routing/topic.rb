@@ -232,8 +232,11 @@ module Guildhall
           retries.non_retryable?(error) || (!!dead_letter_queue&.dispatch_undecodable && error.is_a?(UndecodableMessageError))
         end
 
+        # @return [String, nil] where messages go that keep failing; nil: nowhere, they are retried, or dropped
+        def dead_letter_topic = dead_letter_queue&.topic || nil
+
         # @return [Boolean] whether the framework itself produces for it: retries, dead letters, runs of tasks
-        def needs_producer? = !!(retry_topics || dead_letter_queue&.topic || scheduled_tasks)
+        def needs_producer? = !!(retry_topics || dead_letter_topic || scheduled_tasks)
 
         # @return [Boolean] whether messages of another topic come here, after its consumer has failed on them
         def retry_topic? = !retry_topics.nil? && retry_topics.step.positive?
@@ -253,6 +256,9 @@ module Guildhall
 
         # @return [Boolean] false for a topic that is produced to, and nothing else
         def consumed? = !consumer.nil?
+
+        # @return [Boolean] whether its consumer gets payloads as Strings of bytes. Guildhall's own (of jobs, tasks, delays) want them so
+        def undecoded? = consumed? && deserializer.nil? && !consumer.name.to_s.start_with?("Guildhall::")
 
         # @return [#encode, #call, nil] what makes payloads into bytes: the serializer, or else the codec that decodes them, where it can
         def encoder

@@ -111,7 +111,7 @@ module Guildhall
         def done = lane(@topic).done
 
         # @return [Array<Hash>] what went to the dead letter topic: topic:, payload:, key:, headers:
-        def dead_letters = sent.select { |letter| letter[:topic] == @topic.dead_letter_queue&.topic }
+        def dead_letters = sent.select { |letter| letter[:topic] == @topic.dead_letter_topic }
 
         # @return [Array<Hash>] what went to retry topics, as {#dead_letters}
         def retries = sent.select { |letter| @retry_routes.key?(letter[:topic]) || letter[:topic] == @topic.retry_topics&.next_topic }

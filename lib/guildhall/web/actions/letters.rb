@@ -25,10 +25,14 @@ module Guildhall
         # The letters that are meant: open ones.
         def letters = found.chosen
 
+        # Asked when the question is shown: without it there is no token for the answer.
+        def letter_topics = cluster.letter_topics
+
         # @param expect [Hash] beside the letters
         # @yieldparam count [String]
         # @yieldreturn [Hash] of a {Plan}
         def plan_of(verb, expect: {}, **)
+          letter_topics.check!(target)
           common = {subject: target, back: path, query: filter.query, **}
           return Plan.new(title: verb, **common, **nothing) if letters.none?
 
@@ -87,7 +91,7 @@ module Guildhall
         private
 
         def to = @request.text("to")
-        def letters = found.chosen.select { |letter| to || letter.source_topic }
+        def letters = found.chosen.select { |letter| letter.replay_topic(to) }
 
         # A field for the topic stays, where that is all that they lack.
         def nothing = found.chosen.any? ? {says: [nowhere]} : super
@@ -137,6 +141,10 @@ module Guildhall
         end
 
         def perform(order) = start(job(order, "discard"))
+
+        private
+
+        def letters = super.each { |letter| letter_topics.check_letter!(letter) }
       end
 
       # Deletes a partition's letters up to one of them.
@@ -144,12 +152,9 @@ module Guildhall
         def name = :delete_records
 
         def plan
+          letter_topics.check!(target)
           place => {partition:, offset:}
-          range, marks = cluster.dead_letters(target) do |letters|
-            found = letters.ranges(partition)[partition]
-            [found, (letters.marks([partition])[partition] if found)]
-          end
-          raise Forms::Refused.new("there is no such letter (any more).", 404) unless range&.cover?(offset)
+          range, marks = cluster.dead_letters(target) { |letters| look(letters, partition, offset) }
 
           open = (range.begin..offset).count { |one| marks.of(one).nil? }
           count = offset + 1 - range.begin
@@ -173,6 +178,15 @@ module Guildhall
         end
 
         private
+
+        # @return [Array(Range<Integer>, Kafka::Broker::LetterMarks)] of the partition
+        def look(letters, partition, offset)
+          range = letters.ranges(partition)[partition]
+          raise Forms::Refused.new("there is no such letter (any more).", 404) unless range&.cover?(offset)
+
+          letters.each(partition, offset...(offset + 1)) { |letter| letter_topics.check_letter!(letter) }
+          [range, letters.marks([partition]).fetch(partition)]
+        end
 
         def place
           numbers = @request.texts("letter").first.to_s.match(/\A(\d+)@(\d+)\z/) or

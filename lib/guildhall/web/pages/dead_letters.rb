@@ -13,7 +13,7 @@ module Guildhall
         def title = "Dead letters"
 
         def data
-          routes = cluster.routes.select { |route| route.dead_letter_queue&.topic }.group_by { |route| route.dead_letter_queue.topic }
+          routes = cluster.routes.select(&:dead_letter_topic).group_by(&:dead_letter_topic)
           {topics: routes.map { |name, some| {name:, sources: some.map(&:name).uniq, groups: some.map(&:group).uniq, **kept(name)} }}
         end
 
@@ -50,7 +50,7 @@ module Guildhall
           {topic: name, total: found.all.size, open: found.open.size, more: found.more, cause: filter.cause, query: filter.query,
            all:, shown:, causes: causes(found.open), chosen: chosen.size,
            letters: newest(chosen).map { |letter, mark| row(letter, mark, shown) }, chosen_open: found.chosen.size,
-           replayable: found.chosen.count(&:source_topic),
+           replayable: found.chosen.count(&:replay_topic),
            sources: sources(found, :source_topic, filter.source),
            groups: sources(found, :source_group, filter.group), job: job(name), may: may(name, :replay, :discard, :delete_records)}
         end

@@ -19,7 +19,7 @@ module Guildhall
 
         # @param own [Array<Kafka::Admin::Groups::Group>]
         # @return [Array<String>] groups of the application that neither brokers nor processes know
-        def unknown(own) = cluster.own_groups - own.map(&:name) - reports.groups.keys
+        def unknown(own) = @unanswered ? [] : cluster.own_groups - own.map(&:name) - reports.groups.keys
 
         # @param own [Array<Kafka::Admin::Groups::Group>]
         # @return [Array<Hash>] a row for each, what is furthest behind first; what processes report goes before what brokers know
@@ -73,8 +73,8 @@ module Guildhall
         def title = "Groups"
 
         def data
-          groups = cluster.groups
-          lag = cluster.lag
+          groups = ask { cluster.groups }
+          lag = ask { cluster.lag }
           own, others = groups.partition { |group| own?(group.name) }
           mine = group_rows(own, lag)
           {own: narrow(mine) { |row| [row[:name], row[:word], *row[:topics]] }, of: mine.size + others.size, q: wanted,
@@ -95,7 +95,7 @@ module Guildhall
         def name = names.fetch(:group)
 
         def data
-          lag = cluster.lag(name)
+          lag = ask { cluster.lag(name) }
           owners = owners(group)
           {group: {**group_row(group, lag), **reported(name, group.state)}, known: group.exist?, topics: topics, missing:,
            **(group.exist? ? partition_commands(name) : {commands: [], commands_note: nil}),
@@ -105,13 +105,22 @@ module Guildhall
            problems: problems(lag)}
         end
 
-        # @return [Kafka::Admin::Groups::Group] of routes, or of reports, also one that the brokers do not know (yet)
+        # @return [Kafka::Admin::Groups::Group] of routes, or of reports, also one that the brokers do not know (yet), or do not answer
+        #   for
         def group
           @group ||= cluster.group(name)
         rescue Kafka::UnknownGroupError
           raise unless own?(name)
 
-          @group = Kafka::Admin::Groups::Group.new(name:, state: :dead, protocol: nil, assignor: nil, coordinator: nil, members: [])
+          @group = without_members(:dead, [])
+        rescue Kafka::UnreachableError
+          raise unless reports.groups.key?(name)
+
+          @group = without_members(:unknown, nil)
+        end
+
+        def without_members(state, members)
+          Kafka::Admin::Groups::Group.new(name:, state:, protocol: nil, assignor: nil, coordinator: nil, members:)
         end
 
         # @return [Array<Hash>] of reports

@@ -16,7 +16,7 @@ module Guildhall
 
         # @return [Array<Array(String, String)>] group and topic
         def queues
-          routed = cluster.routes.select { |route| route.respond_to?(:consumer) && route.consumer.to_s == CONSUMER && !route.pattern? }
+          routed = cluster.routes.select { |route| route.consumer.to_s == CONSUMER && !route.pattern? }
           reported = reports.topics.select { |topic| topic.consumer == CONSUMER }
           (routed.map { |route| [route.group, route.name] } + reported.map { |topic| [topic.group, topic.topic] }).uniq.sort
         end
@@ -37,7 +37,10 @@ module Guildhall
            dead_letters: reports.rows(group, name).first&.topic&.fetch("dead_letter_topic", nil) || dead_letters(name)}
         end
 
-        def dead_letters(name) = cluster.routes_of(name).filter_map { |route| route.dead_letter_queue&.topic }.first
+        def dead_letters(name) = cluster.routes_of(name).filter_map(&:dead_letter_topic).first
+
+        # @return [Array<Kafka::Routing::Topic>] in which jobs wait for their time
+        def delay_topics = cluster.routes.select(&:delay_topics)
       end
 
       # Queues of Active Job.
@@ -50,14 +53,13 @@ module Guildhall
         def title = "Jobs"
 
         def data
-          lag = cluster.lag
+          lag = ask { cluster.lag }
           {missing:, queues: queues.map { |group, name| queue_row(group, name, lag) }, delayed: delayed(lag), problems: problems(lag)}
         end
 
-        # Jobs that wait for their time, in delay topics: those that a group has not passed on yet.
+        # Those that a group has not passed on yet.
         def delayed(lag)
-          topics = cluster.routes.select { |route| route.respond_to?(:delay_topics) && route.delay_topics }
-          topics.map do |route|
+          delay_topics.map do |route|
             rows = lag.select { |row| row.topic == route.name }
             {topic: route.name, group: route.group, messages: rows.sum(&:messages)}
           end
@@ -91,7 +93,7 @@ module Guildhall
           found = queues.select { |_, name| name == names.fetch(:queue) }
           raise Kafka::UnknownTopicError.new(names.fetch(:queue), queues.map(&:last)) if found.empty?
 
-          lag = cluster.lag
+          lag = ask { cluster.lag }
           group, name = found.first
           rows = reports.rows(group, name).sort_by { |found| by_trouble(found) }.map { |found| partition_row(found) }
           shown = payloads?(name)
@@ -115,8 +117,7 @@ module Guildhall
 
         # In delay topics, with those of other queues.
         def later_jobs(name, lag)
-          topics = cluster.routes.select { |route| route.respond_to?(:delay_topics) && route.delay_topics }.map(&:name)
-          found = topics.flat_map do |topic|
+          found = delay_topics.map(&:name).flat_map do |topic|
             rows = lag.select { |row| row.topic == topic && row.messages.positive? }
             from = rows.to_h { |row| [row.partition, row.committed || 0] } # nil: none was passed on yet
             from.empty? ? [] : search(topic, from, LATER_SECONDS, headers: Kafka::Delaying::DelayHeaders.to(name))

@@ -29,8 +29,8 @@ module Guildhall
         end
 
         def data
-          lag = cluster.lag
-          groups = cluster.groups
+          lag = ask { cluster.lag }
+          groups = ask { cluster.groups }
           own = groups.select { |group| own?(group.name) }
           notes, attention = needs(own, lag).map { |one| item(one) }.partition { |one| one[:kind] == "rest" }
           {attention:, notes:, figures: figures(lag), groups: group_rows(own, lag), **known_to_brokers(groups, own, lag),
@@ -40,9 +40,12 @@ module Guildhall
         end
 
         def known_to_brokers(groups, own, lag)
-          {partitions: partitions(lag), messages: lag.sum(&:messages), oldest: oldest(lag), topics: cluster.topics.size,
+          oldest = oldest(lag)
+          {partitions: partitions(lag), messages: lag.sum(&:messages), oldest:, keeping_up: young?(oldest), topics: topics.size,
            other_groups: groups.size - own.size, routes: cluster.own_groups.any?}
         end
+
+        def topics = ask { cluster.topics }
 
         # Reports know what is done, brokers what is committed.
         def partitions(lag) = reports.topics.any? ? reports.topics.sum(&:partitions) : lag.size
@@ -76,7 +79,7 @@ module Guildhall
 
         # @return [Array<Kafka::Reporting::Attention::Item>] the worst first
         def needs(groups, lag)
-          rules = BrokerRules.new(topics: cluster.topics, groups:, unknown: unknown(groups), lag:, reported: reports.groups.keys,
+          rules = BrokerRules.new(topics:, groups:, unknown: unknown(groups), lag:, reported: reports.groups.keys,
             now: reports.now, limits: reports.limits)
           Attention.list([*attention_items, *rules.items])
         end

@@ -22,10 +22,22 @@ module Guildhall
         OLDEST_AGE = 1e8 # seconds
         TOGETHER_SECONDS = 5 # in which the same event of several processes is one
         MAX_MESSAGE = 200 # characters of an error's message among others
+        YOUNG_SECONDS = 10 # that the oldest message of partitions which keep up may be old
         private_constant :TOGETHER_SECONDS, :MAX_MESSAGE, :Attention, :Wording, :KINDS, :ORDER, :PROCESS_KINDS, :SHAPES, :PAGE,
-          :MAX_PAGES, :OLDEST_AGE
+          :MAX_PAGES, :OLDEST_AGE, :YOUNG_SECONDS
 
         private
+
+        # @yieldreturn [Kafka::Broker::Answer] of brokers
+        # @return [Kafka::Broker::Answer] nothing, and why, where they do not answer, and there are reports to be shown
+        def ask
+          yield
+        rescue Kafka::UnreachableError => error
+          raise unless reports.any?
+
+          @unanswered = true
+          Kafka::Broker::Answer.new([], [Kafka::Broker::Problem.new(group: nil, topic: nil, partitions: nil, error:)])
+        end
 
         # @return [Hash, nil] why there are no reports, and the line that switches them on; nil: there are some
         def missing
@@ -113,15 +125,19 @@ module Guildhall
           severity = %i[bad warn].find { |one| topic.severities.key?(one) }
           return KINDS.fetch(severity) if severity
 
-          topic.words.keys.intersect?(Attention::NOTED) ? "rest" : "ok"
+          topic.words.keys.intersect?(Attention::NOTED) || !young?(topic.age) ? "rest" : "ok"
         end
 
         def word_of_topics(topic)
           said = topic.words.except(*Attention::USUAL).sort_by { |state, _| Wording::STATES.keys.index(state) || 0 }
             .map { |state, count| "#{count} #{Wording::STATES.fetch(state, state)}" }
           said += topic.labels.map { |label, count| "#{count} #{label}" }
-          said.empty? ? "keeping up" : said.join(", ")
+          return said.join(", ") if said.any?
+
+          young?(topic.age) ? "keeping up" : "messages wait"
         end
+
+        def young?(age) = age.to_f < YOUNG_SECONDS
 
         # @param found [Reports::View::Row]
         def partition_row(found)

@@ -15,8 +15,10 @@ module Guildhall
         LEFT = 4 # characters of a process's name
         private_constant :LEFT
 
-        # @return [Float] seconds since 1970, by the broker's clock
+        # @return [Float] seconds since 1970, by the broker's clock: the moment that all of this is about
         attr_reader :now
+        # @return [Float] seconds since {#now}: 0 but in {#as_reported}
+        attr_reader :stale
         # @return [Array<LastReport>] also of processes that have ended
         attr_reader :processes
         # @return [Array<Store::Event>] of a day, the oldest first
@@ -36,7 +38,8 @@ module Guildhall
         attr_reader :apps
 
         # @param app [String, nil] the application whose processes, events and causes these are; nil: all
-        def initialize(store, processes:, events:, causes:, history:, ages:, now:, limits:, app: nil, apps: nil)
+        # @param stale [Float] see {#stale}
+        def initialize(store, processes:, events:, causes:, history:, ages:, now:, limits:, app: nil, apps: nil, stale: 0.0)
           @store = store
           @app = app
           @apps = apps || processes.filter_map { |last| last.report["app"] }.uniq.sort
@@ -47,6 +50,7 @@ module Guildhall
           @history = history
           @ages = ages
           @now = now
+          @stale = stale
           @limits = limits
           @problem = store.problem
           @phase = store.phase
@@ -58,11 +62,18 @@ module Guildhall
         # @return [View] what is known of one application. An error that others raise at the same place, too, counts with theirs
         def of(app)
           @ones.fetch(app) do
-            one = View.new(@store, app:, apps: @apps, processes: @processes.select { |last| last.report["app"] == app },
-              events: @events.select { |event| event.record["app"] == app }, causes: @causes.select { |cause| cause.apps.include?(app) },
-              history: @history, ages: @ages, now: @now, limits: @limits)
+            one = with(app:, processes: @processes.select { |last| last.report["app"] == app },
+              events: @events.select { |event| event.record["app"] == app }, causes: @causes.select { |cause| cause.apps.include?(app) })
             @apps.include?(app) ? @ones[app] = one : one
           end
+        end
+
+        # @return [View] what was known when the last report came: processes of which nothing can be read are not lost. Itself, while
+        #   reports are not late
+        def as_reported
+          return self unless age.to_f > LATE_SECONDS
+
+          @as_reported ||= with(now: @now - age, stale: age)
         end
 
         # Whether there is anything to be shown.
@@ -100,7 +111,7 @@ module Guildhall
         end
 
         # @return [Float, nil] how old the last report of any process is
-        def age = @processes.map(&:at).max&.then { |at| [@now - at, 0.0].max }
+        def age = @processes.map(&:at).max&.then { |at| [@now - at, 0.0].max + @stale }
 
         # @return [Array<LastReport::Topic>] of all processes that run, by group and topic
         def topics
@@ -206,6 +217,11 @@ module Guildhall
         def tally(field) = live.filter_map { |last| last.report[field] }.tally
 
         private
+
+        def with(**changes)
+          View.new(@store, processes: @processes, events: @events, causes: @causes, history: @history, ages: @ages, now: @now,
+            limits: @limits, app: @app, apps: @apps, stale: @stale, **changes)
+        end
 
         # A state may name the method, too.
         def line(place) = Kafka::Reporting::Wording.line(place)

@@ -58,11 +58,16 @@ class KafkaBrokerDeadLettersTest < GuildhallTest
   def test_what_came_from_nowhere_stays_open_unless_a_topic_is_named
     two_people(3, {}, HEADERS, {}) do |one, _|
       one.keep(0) { |marks| marks.discarded(2...3) }
+      [[{}, 1, 1], [{to: "orders"}, 2, 0]].each do |options, done, without_source|
+        outcome, = Replay.new(one, except: %i[discarded], **options).dry_run(one.ranges)
+        assert_equal [done, 3 - done, without_source], [outcome.done, outcome.skipped, outcome.without_source]
+      end
+      assert_equal [nil, nil, :discarded], of(one, 0..2)
       outcome, = Replay.new(one, except: %i[discarded]).run(one.ranges)
-      assert_equal [1, 2, 1], [outcome.done, outcome.skipped, outcome.homeless]
+      assert_equal [1, 2, 1], [outcome.done, outcome.skipped, outcome.without_source]
       assert_equal [nil, :replayed, :discarded], of(one, 0..2)
       outcome, = Replay.new(one, to: "orders", except: %i[discarded replayed]).run(one.ranges)
-      assert_equal [1, 2, 0, %i[replayed replayed discarded]], [outcome.done, outcome.skipped, outcome.homeless, of(one, 0..2)]
+      assert_equal [1, 2, 0, %i[replayed replayed discarded]], [outcome.done, outcome.skipped, outcome.without_source, of(one, 0..2)]
     end
   end
 

@@ -189,6 +189,7 @@ class KafkaPartialCommandsTest < GuildhallTest
     all = %w[--all --topic orders.dead]
     assert_equal [["orders.dead: 1 dead letter would be replayed"], [why], 0], replay.call(*all, "--dry-run")
     assert_equal [["orders.dead: 2 dead letters would be replayed to prices"], [], 0], replay.call(*all, "--dry-run", "--to", "prices")
+    assert_equal [[], ["guildhall: there is no topic price; did you mean prices?"], 2], replay.call(*all, "--dry-run", "--to", "price")
     assert_equal [["orders.dead/0: 1 of 2 dead letters replayed (offsets 1 to 1), 1 left out", "orders.dead/1: nothing to replay"], [why], 0], replay.call(*all)
     assert_equal ["b"], Guildhall::Kafka.each_message("orders").map(&:raw_payload)
     assert_equal [["orders.dead/0: 0 of 1 dead letter replayed, 1 left out"], [why], 1], replay.call("orders.dead/0@0")

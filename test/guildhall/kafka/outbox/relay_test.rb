@@ -146,7 +146,7 @@ class OutboxRelayTest < GuildhallTest
       database = Thread::Queue.new
       leases.define_singleton_method(:renew) { database.pop if producer.sent.any? }
       relaying(producer, leases:) do
-        eventually("handed over") { producer.sent.size == 5 && producer.waits.any? }
+        handed_over(producer)
         Travel.seconds = 11
         eventually("the database is asked") { database.num_waiting == 1 }
         eventually("dropped") { producer.dropped }
@@ -183,20 +183,16 @@ class OutboxRelayTest < GuildhallTest
       producer.singleton_class.prepend(Module.new { define_method(:purge) { super().tap { order << :dropped } } })
       leases = Outbox::Shard::Leases.new("relay")
       leases.singleton_class.prepend(Module.new { define_method(:release) { super().tap { order << :released } } })
-      one = relay(producer, leases:).start
-      eventually("handed over") { producer.waits&.any? }
-      one.stop(Guildhall::Clock.now)
-      equal(true, one.close(Guildhall::Clock.now + 60))
+      stopped_while_it_waits(producer, leases:)
       equal([%i[dropped released], 1], [order, Message.waiting.count])
 
       order.clear
       ended = false
       subscription = Guildhall::Kafka.instrumentation.subscribe("outbox.measured") { ended ||= producer.sent.size == 2 && Thread.exit }
-      producer.sent.clear
+      [producer.sent, producer.waits].each(&:clear)
       Outbox.produce(topic: "orders", key: "a", payload: "2")
-      handed_over = producer.waits.object_id
       relaying(producer, leases:) do
-        eventually("handed over") { producer.waits.object_id != handed_over && producer.waits.any? }
+        handed_over(producer)
         Travel.seconds += 6
         eventually("its thread has ended, and another one goes on") { order.first(2).size == 2 }
         equal(%i[dropped released], order.first(2))
@@ -230,10 +226,7 @@ class OutboxRelayTest < GuildhallTest
     assert_outbox(<<~'RUBY')
       Outbox.produce(Array.new(100) { |number| {topic: "orders", key: "a", payload: number.to_s} })
       producer = StuckProducer.new
-      one = relay(producer).start
-      eventually("handed over") { producer.waits&.any? }
-      one.stop(Guildhall::Clock.now)
-      equal(true, one.close(Guildhall::Clock.now + 60))
+      stopped_while_it_waits(producer)
       equal([100, 1], [producer.waits.size, producer.waits.count(Float::INFINITY)])
     RUBY
   end
@@ -268,7 +261,7 @@ class OutboxRelayTest < GuildhallTest
       leases = Outbox::Shard::Leases.new("relay")
       leases.define_singleton_method(:late?) { false }
       relaying(producer, leases:) do |relay|
-        eventually("handed over") { producer.waits&.any? }
+        handed_over(producer)
         equal(nil, relay.problem)
         Travel.seconds = 60
         problem = eventually("a problem") { relay.problem }

@@ -5,13 +5,11 @@ require "guildhall/kafka/routing/conflicts"
 
 # Where dead letters go round.
 class KafkaRoutingConflictsTest < GuildhallTest
-  Queue = Struct.new(:topic)
   # A route, as far as its dead letters are concerned. A name that begins with ^ is a pattern.
-  Route = Data.define(:name, :dead, :group) do
+  Route = Data.define(:name, :dead_letter_topic, :group) do
     def consumed? = true
     def pattern? = name.start_with?("^")
     def match?(topic) = topic.match?(Regexp.new(name))
-    def dead_letter_queue = dead && Queue.new(dead)
   end
 
   def cycles(*routes)

@@ -164,7 +164,13 @@ module Guildhall
             kept = config["cleanup.policy"].to_s.include?("delete") ? span(config["retention.ms"]) : nil
             [Printable.count(described[:partitions].size, "partition"), Printable.count(replicas(described), "replica"),
              *(kept && "kept for #{kept}"),
-             *("compacted" if config["cleanup.policy"].to_s.include?("compact"))].join(", ")
+             *("compacted" if config["cleanup.policy"].to_s.include?("compact")),
+             *("its payloads are Strings: no route has a deserializer" if undecoded?(described[:name]))].join(", ")
+          end
+
+          def undecoded?(name)
+            routes = @routes.select { |route| route.match?(name) } # rubocop:disable Style/SelectByRegexp -- no regexp
+            routes.any? && routes.all?(&:undecoded?)
           end
 
           def replicas(described) = described[:partitions].map { |one| one[:replicas].size }.min || 0
