@@ -15,7 +15,9 @@ module Guildhall
       GROUPS = 8
       NO_BROKER = "The embedded broker of development cannot answer the dashboard: start a broker (docker compose -f compose.kafka.yaml " \
                   "up -d kafka) and set KAFKA_BOOTSTRAP_SERVERS=localhost:9092"
-      private_constant :GROUPS, :NO_BROKER
+      # For which brokers that have not answered are not asked again: to ask takes as long, and nobody else is answered meanwhile.
+      SILENT_SECONDS = 12
+      private_constant :GROUPS, :NO_BROKER, :SILENT_SECONDS
 
       def initialize(application)
         @application = application
@@ -141,7 +143,7 @@ module Guildhall
         @lock.synchronize do
           @answers.delete_if { |_, (_, at)| stale?(at) }
           error, at = @silence
-          raise error if error && !stale?(at)
+          raise error if error && !stale?(at, SILENT_SECONDS)
 
           value, = @answers.fetch(key) { @answers[key] = ask { yield } } # rubocop:disable Style/ExplicitBlockArgument -- in a block
           value
@@ -158,7 +160,7 @@ module Guildhall
         raise
       end
 
-      def stale?(at) = Clock.now - at > FRESH_SECONDS
+      def stale?(at, seconds = FRESH_SECONDS) = Clock.now - at > seconds
 
       def watch(group)
         found = @watches.delete(group) || (group ? watch_of(group) : @application.lag_watch)
