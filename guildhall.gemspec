@@ -12,11 +12,12 @@ Gem::Specification.new do |spec|
   spec.license = "MIT"
   spec.required_ruby_version = Guildhall::RUBIES
   spec.files = Dir.chdir(__dir__) do
-    # All guides are here, because they link to each other; what another gem has is left out, but for the licence.
+    # All guides are here, because they link to each other; what another gem has is left out, but for the licence. docs/tests.md is not
+    # committed.
     all = Dir["{lib,sig}/**/*.{rb,rbs}", "sig/manifest.yaml", "ext/guildhall/**/*.{c,h,rb}", "exe/guildhall",
       "{README,CHANGELOG,CONTRIBUTING,SECURITY}.md", "docs/**/*.{md,svg,webp}", "examples/*.rb"]
     others = %w[guildhall-kafka guildhall-tools guildhall-web].flat_map { |name| Gem::Specification.load("#{__dir__}/#{name}.gemspec").files }
-    all - others - ["examples/demo.rb"] + ["LICENSE.txt"]
+    all - others - ["examples/demo.rb", "docs/tests.md"] + ["LICENSE.txt"]
   end
   spec.bindir = "exe"
   spec.executables = ["guildhall"]

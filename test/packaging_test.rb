@@ -48,7 +48,7 @@ class PackagingTest < GuildhallTest
   def test_each_file_is_in_one_gem
     lists = SPECIFICATIONS.values.map(&:files)
     assert_equal({"LICENSE.txt" => lists.size}, lists.flatten.tally.select { |_, gems| gems > 1 })
-    ours = Dir.chdir(ROOT) { Dir["{lib,sig,ext}/**/*.{rb,rbs,c,h}", "docs/*.md", "examples/*.rb", "README*.md"] - ["examples/demo.rb"] }
+    ours = Dir.chdir(ROOT) { Dir["{lib,sig,ext}/**/*.{rb,rbs,c,h}", "docs/*.md", "examples/*.rb", "README*.md"] - ["examples/demo.rb", "docs/tests.md"] }
     assert_empty ours - lists.flatten
     assert_empty(lists.flatten.reject { |path| File.exist?(File.join(ROOT, path)) })
   end
@@ -80,12 +80,19 @@ class PackagingTest < GuildhallTest
         File.chmod(File.executable?(File.join(ROOT, path)) ? 0o775 : 0o660, File.join(clone, path))
       end
       there, here = %w[there here].map { |name| File.join(folder, name) }
-      build = 'require "./tool/built_gems"; BuiltGems::NAMES.each { |name| BuiltGems.build(name, ARGV.fetch(0)) }'
-      out, err, status = run_command([RbConfig.ruby, "-e", build, there], env: {"RUBYLIB" => nil, "RUBYOPT" => nil}, chdir: clone)
+      build = <<~RUBY
+        require "./tool/precompiled_gems"
+        BuiltGems::NAMES.each { |name| BuiltGems.build(name, ARGV.fetch(0)) }
+        PrecompiledGems.pack("x86_64-linux-gnu", *ARGV)
+      RUBY
+      compiled = File.join(folder, "compiled")
+      PrecompiledGems::VERSIONS.each { |version| pretend_to_compile(File.join(compiled, "x86_64-linux-gnu", version)) }
+      out, err, status = run_command([RbConfig.ruby, "-e", build, there, compiled], env: {"RUBYLIB" => nil, "RUBYOPT" => nil}, chdir: clone)
       assert_predicate status, :success?, out + err
       BuiltGems::NAMES.each { |name| BuiltGems.build(name, here) }
+      PrecompiledGems.pack("x86_64-linux-gnu", here, compiled)
       files = Dir.children(here).sort
-      assert_equal [4, files], [files.size, Dir.children(there).sort]
+      assert_equal [6, files], [files.size, Dir.children(there).sort]
       assert_equal(*[here, there].map { |one| files.to_h { |file| [file, Digest::SHA256.file(File.join(one, file)).hexdigest] } })
     end
   end
@@ -132,6 +139,32 @@ class PackagingTest < GuildhallTest
     home = InstalledGems.home
     assert_equal ["an installed gem", "Guildhall::Kafka", "runs"], InstalledGems.gems.run(RbConfig.ruby, "-e", USE).lines(chomp: true)
     assert_equal "guildhall #{Guildhall::VERSION}\n", InstalledGems.gems.run(RbConfig.ruby, File.join(home, "bin/guildhall"), "version")
+  end
+
+  # Another Ruby, or another C library, than the gem was compiled for; gems can be installed by force.
+  def test_a_precompiled_gem_without_a_library_for_this_ruby_says_what_to_do
+    Dir.mktmpdir do |folder|
+      %w[guildhall guildhall/kafka].each { |path| FileUtils.mkdir_p(%w[3.3 9.9].map { |version| File.join(folder, path, version) }) }
+      {"guildhall" => "guildhall", "guildhall-kafka" => "guildhall/kafka"}.each do |gem, path|
+        error = assert_raises(LoadError) { Guildhall::Extension.load(gem, File.join(folder, path)) }
+        assert_includes error.message, "#{path}/#{RUBY_VERSION[/\A\d+\.\d+/]}/native.so"
+        assert_match(/precompiled in this gem, for Ruby 3\.3 and 9\.9\..*`gem uninstall #{gem}` and `gem install --platform ruby #{gem}`/, error.message)
+      end
+    end
+  end
+
+  # What runs with a token of the repository does what was read when it was pinned, and can only read.
+  def test_workflows_pin_their_actions_and_may_only_read
+    workflows = Dir[File.join(ROOT, ".github/workflows/*.yml")]
+    refute_empty workflows
+    workflows.each do |path|
+      text = File.read(path)
+      assert_equal [["contents: read"]], text.scan(/^permissions:\n((?:  .+\n)+)/).map { |(lines)| lines.split("\n").map(&:strip) }, path
+      refute_match(/^ +permissions:/, text, path)
+      uses = text.scan(/uses: *(.+)/).flatten
+      refute_empty uses
+      assert_empty(uses.grep_v(%r{\A[\w-]+/[\w-]+@\h{40} # v[\d.]+\z}), path)
+    end
   end
 
   # The libraries of this checkout stand for those of a release; the other Ruby's is not loaded. Where there is no compiler.

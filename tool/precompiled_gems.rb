@@ -10,8 +10,9 @@ require_relative "built_gems"
 require_relative "environment"
 
 # Gems with compiled extensions, for one platform and all Rubies that Guildhall supports: lib/guildhall/3.4/native.so beside
-# lib/guildhall/4.0/native.so. {.compile} is called once with each Ruby, then {.pack}. For another platform, the rbconfig.rb of a Ruby for
-# it names compiler and headers (tool/cross_ruby.sh builds one); that Ruby has the version of the one that runs this.
+# lib/guildhall/4.0/native.so; Guildhall::Extension loads the one of the Ruby that runs. {.compile} is called once with each Ruby, then
+# {.pack}. For another platform, the rbconfig.rb of a Ruby for it names compiler and headers (tool/cross_ruby.sh builds one); that Ruby has
+# the version of the one that runs this.
 class PrecompiledGems
   VERSIONS = %w[3.4 4.0].freeze # what Guildhall::RUBIES allows
   # gem => its extension, and where its library is loaded from
@@ -20,11 +21,9 @@ class PrecompiledGems
   # What the libraries may ask of a Linux: RubyGems cannot tell an older C library, on which they would not load.
   GLIBC = Gem::Version.new("2.34")
   LIBRARIES = /\A(?:libc|libm|libpthread|ld-linux.*|libc\.musl.*)\.so/
-  LOADER = <<~'RUBY'
-    # frozen_string_literal: true
-
-    require_relative "#{RUBY_VERSION[/\A\d+\.\d+/]}/native"
-  RUBY
+  # What would make others of the libraries.
+  ENVIRONMENT = %w[RUBYOPT RUBYLIB BUNDLER_SETUP CONFIGURE_ARGS MAKEFLAGS GUILDHALL_PORTABLE GUILDHALL_SANITIZE GUILDHALL_COUNT]
+    .to_h { |name| [name, nil] }.freeze
   Failed = BuiltGems::Failed
 
   # Compiles both extensions into build/precompiled/PLATFORM/VERSION.
@@ -65,9 +64,9 @@ class PrecompiledGems
   # @return [Array<String>] for which something has been compiled
   def self.platforms = Dir.children(FileUtils.mkdir_p(COMPILED).first).sort
 
-  # What {.compile} compiles, and what with; two builds of the same make the same bytes.
+  # What {.compile} compiles, and what with.
   def self.sources
-    files = EXTENSIONS.each_value.flat_map { |extension, _| Environment.sources(extension) }.uniq.sort
+    files = [__FILE__, *EXTENSIONS.each_value.flat_map { |extension, _| Environment.sources(extension) }.uniq.sort]
     Digest::SHA256.hexdigest(files.map { |path| File.binread(path) }.join)
   end
 
@@ -85,9 +84,7 @@ class PrecompiledGems
         found = Dir[File.join(compiled, version, "#{extension}.*")].fetch(0)
         "#{library}/#{version}/native#{File.extname(found)}".tap { |path| copy(found, File.join(stage, path)) }
       end
-      loader = "#{library}/native.rb"
-      File.write(File.join(stage, loader), LOADER) unless kept.include?(loader)
-      specification.files = [*kept, loader, *libraries].uniq
+      specification.files = [*kept, *libraries]
       specification.extensions = []
       specification.platform = Gem::Platform.new(File.basename(compiled))
       specification.required_ruby_version = [">= #{VERSIONS.first}", "< #{VERSIONS.last.succ}.a"] # no other Ruby has a library here
@@ -116,30 +113,41 @@ class PrecompiledGems
       run("make", "-j#{Etc.nprocessors}", *variables, chdir: work)
       built = File.join(work, "native.#{@target["DLEXT"]}")
       run(*@target["STRIP"].split, built, chdir: work)
-      check(built) if @target["target_os"].start_with?("linux")
+      check_paths(built, work)
+      check_needed(built) if @target["target_os"].start_with?("linux")
       FileUtils.cp(built, File.join(folder, "#{@extension}.#{@target["DLEXT"]}"))
     end
   end
 
   private
 
-  # Not linked to libruby, which a Ruby that is one file has not. No path of this machine, so that whoever compiles gets the same bytes.
+  # Not linked to libruby, which a Ruby that is one file has not. No path of this machine (LIBPATH has that of its libruby), so that whoever
+  # compiles gets the same bytes, and no folder is searched that is somebody else's on another machine.
   def variables
     no_id = " -Wl,--build-id=none" if @target["target_os"].start_with?("linux") # one of the folder that it is compiled in
     ["CC=#{@target["CC"]} -ffile-prefix-map=#{Environment::ROOT}=guildhall#{no_id}",
-     "LIBRUBYARG_SHARED=#{"-Wl,-undefined,dynamic_lookup" if @target["target_os"].start_with?("darwin")}", "LIBRUBYARG_STATIC="]
+     "LIBRUBYARG_SHARED=#{"-Wl,-undefined,dynamic_lookup" if @target["target_os"].start_with?("darwin")}", "LIBRUBYARG_STATIC=", "LIBPATH="]
   end
 
-  def check(library)
-    needed = run("readelf", "--dynamic", library).scan(/\(NEEDED\).*\[(.+)\]/).flatten.grep_v(LIBRARIES)
+  def check_paths(library, work)
+    found = [Environment::ROOT, work].select { |path| File.binread(library).include?(path) }
+    raise Failed, "#{@extension} for #{@target["arch"]} contains paths of this machine: #{found.join(", ")}" if found.any?
+  end
+
+  def check_needed(library)
+    dynamic = run("readelf", "--dynamic", library)
+    needed = dynamic.scan(/\(NEEDED\).*\[(.+)\]/).flatten.grep_v(LIBRARIES)
     raise Failed, "#{@extension} for #{@target["arch"]} needs #{needed.join(", ")}, which is not on every machine" if needed.any?
+
+    searched = dynamic[/\((?:RPATH|RUNPATH)\).*\[(.+)\]/, 1]
+    raise Failed, "#{@extension} for #{@target["arch"]} looks for libraries in #{searched}, a folder of this machine" if searched
 
     newest = run("readelf", "--version-info", library).scan(/\bGLIBC_([\d.]+)/).flatten.map { |version| Gem::Version.new(version) }.max
     raise Failed, "#{@extension} for #{@target["arch"]} needs glibc #{newest}: compile it where glibc is older" if newest && newest > GLIBC
   end
 
   def run(*command, chdir: Environment::ROOT)
-    output, status = Open3.capture2e({"RUBYOPT" => nil, "RUBYLIB" => nil, "BUNDLER_SETUP" => nil}, *command, chdir:)
+    output, status = Open3.capture2e(ENVIRONMENT, *command, chdir:)
     raise Failed, "failed: #{command.join(" ")}\n#{output}" unless status.success?
 
     output

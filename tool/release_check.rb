@@ -15,8 +15,9 @@ require_relative "../test/support/guide"
 # What a release has to pass. The changelog has its entry, and nothing that is not released; figures, signatures, generated pages and guides
 # are as the code and what was measured; the site builds. The gems are built into pkg/, installed into an empty GEM_HOME, run their READMEs
 # from a folder outside the checkout, and do in a generated Rails application what its developer does (test/integration/rails/tour.rb). They
-# are installed once more from a folder of files alone, without a network; the precompiled ones also without a compiler. Rails and what
-# makes the site are downloaded where they are not there; nothing else is. A check that fails does not keep the others from running.
+# are installed once more from a folder of files alone, without a network; the precompiled ones also without a compiler. All are built once
+# more from a clone of the commit, to the same bytes. Rails and what makes the site are downloaded where they are not there; nothing else
+# is. A check that fails does not keep the others from running.
 class ReleaseCheck
   ROOT = BuiltGems::ROOT
   RAILS = "8.1"
@@ -35,6 +36,14 @@ class ReleaseCheck
     library = $LOADED_FEATURES.grep(%r{/kafka/(?:\d\.\d/)?native\.\w+\z})
     puts Guildhall.pool.map(Array.new(1000) { |id| %({"id":#{id}}) }, Guildhall::JSON).sum { |order| order["id"] }, library.grep_v(/\.rb\z/)
     Guildhall.pool.shutdown
+  RUBY
+  # In a clone: the folder for the gems, then platforms of precompiled ones. What this Ruby compiles is compiled again.
+  AGAIN = <<~'RUBY'
+    require "./tool/precompiled_gems"
+    folder, *platforms = ARGV
+    BuiltGems::NAMES.each { |name| BuiltGems.build(name, folder) }
+    PrecompiledGems.compile if platforms.any?
+    platforms.each { |platform| PrecompiledGems.pack(platform, folder) }
   RUBY
   Failed = BuiltGems::Failed
 
@@ -68,9 +77,8 @@ class ReleaseCheck
     end
     step("install offline, and with Bundler") { offline(@paths) }
     step("precompiled gems") { precompiled_gems }
-    return unless @precompiled
-
-    step("install precompiled, without a compiler") { offline(@paths.drop(2) + @precompiled, compiler: false) }
+    step("install precompiled, without a compiler") { offline(@paths.drop(2) + @precompiled, compiler: false) } if @precompiled
+    step("the same to the byte from a clone") { same_bytes }
   end
 
   # @return [Object, nil] what the block says of itself; nil: it has failed
@@ -90,6 +98,9 @@ class ReleaseCheck
 
     unreleased = changes[/^## Unreleased$(.*?)(?=^## |\z)/m, 1].to_s.strip
     raise Failed, "CHANGELOG.md has changes below Unreleased: give them the number and date of #{version}" unless unreleased.empty?
+
+    tags = git("tag", "--points-at", "HEAD", "v*").split
+    raise Failed, "the commit has the tag #{tags.join(", ")}, not v#{version}" unless tags.empty? || tags.include?("v#{version}")
 
     version
   end
@@ -183,13 +194,37 @@ class ReleaseCheck
 
   # With the libraries of the other Rubies, where they have been compiled.
   def precompiled_gems
-    platform = PrecompiledGems.compile
+    platform = PrecompiledGems.platform(RbConfig::CONFIG["arch"])
+    PrecompiledGems.compile if PrecompiledGems.missing(platform).include?(RUBY_VERSION[/\A\d+\.\d+/])
     missing = PrecompiledGems.missing(platform)
     return "left out: nothing compiled for #{platform}, Ruby #{missing.join(" and ")} (RUBY=… bin/rake precompiled:compile)" if missing.any?
 
     @precompiled = PrecompiledGems.pack(platform, File.join(ROOT, "pkg"))
     BillOfMaterials.write(@paths + @precompiled)
     "#{platform}, Ruby #{PrecompiledGems::VERSIONS.join(" and ")}"
+  end
+
+  # As somebody else builds them: later, elsewhere, with another umask and time zone, and with nothing but what is committed.
+  def same_bytes
+    clone, there = %w[clone there].map { |name| File.join(@folder, name) }
+    git("clone", "--quiet", ROOT, clone, umask: 0o077)
+    platforms = @precompiled.to_a.map { |path| Gem::Package.new(path).spec.platform.to_s }.uniq
+    platforms.each { |platform| FileUtils.cp_r(File.join(PrecompiledGems::COMPILED, platform), FileUtils.mkdir_p("#{clone}/build/precompiled").first) }
+    env = {"CCACHE_DISABLE" => "1", "TZ" => "Pacific/Kiritimati", "LC_ALL" => "C", "RUBYLIB" => nil, "RUBYOPT" => nil}
+    output, status = Open3.capture2e(env, RbConfig.ruby, "-e", AGAIN, there, *platforms, chdir: clone, umask: 0o077)
+    raise Failed, "a clone of the commit does not build:\n#{output}" unless status.success?
+
+    paths = @paths + @precompiled.to_a
+    others = paths.reject { |path| FileUtils.identical?(path, File.join(there, File.basename(path))) }.map { |path| File.basename(path) }
+    return "#{paths.size} gems" if others.empty?
+
+    changes = git("status", "--short")
+    raise Failed, "a clone of the commit makes other bytes of #{others.join(", ")}#{"; not committed:\n#{changes}" unless changes.empty?}"
+  end
+
+  def git(*arguments, **)
+    output, status = Open3.capture2e("git", "-C", ROOT, *arguments, **)
+    status.success? ? output : raise(Failed, "failed: git #{arguments.join(" ")}\n#{output}")
   end
 
   def outside(*) = @gems.run(RbConfig.ruby, *)

@@ -22,7 +22,7 @@ module Guildhall
     # Exit statuses, as shells have them for SIGINT and SIGPIPE.
     INTERRUPTED = 130
     BROKEN_PIPE = 141
-    EXTENSION = "the C extension of Guildhall" # in the error of native.rb
+    EXTENSION = "the C extension of Guildhall" # in the errors of extension.rb
     # Commands of the gem guildhall-tools, which say so where it is missing.
     TOOLS = %w[advise doctor].freeze
     OUTPUT = "<STDOUT>" # likewise, of the system

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require "guildhall/extension"
 require_relative "broker/librdkafka"
 
 module Guildhall
@@ -26,10 +27,9 @@ module Guildhall
 end
 
 begin
-  require "guildhall/kafka/native"
+  Guildhall::Extension.load("guildhall-kafka", __dir__)
 rescue LoadError => error
-  raise Guildhall::MissingDependencyError, "Kafka needs the extension of the gem guildhall-kafka (#{error.message}): " \
-                                           "run `gem pristine guildhall-kafka`, or `bin/setup` in a checkout"
+  raise Guildhall::MissingDependencyError, error.message
 end
 
 module Guildhall
