@@ -12,8 +12,8 @@ module Guildhall
         CURRENT = :guildhall_active_job_consumer
         private_constant :CURRENT
 
-        # @return [Consumer, nil] the one that performs a job in this thread
-        def self.current = Thread.current[CURRENT]
+        # @return [Consumer, nil] the one that performs a job in this thread, also in its Fibers (as CurrentAttributes have it)
+        def self.current = ActiveSupport::IsolatedExecutionState[CURRENT]
 
         # @return [String, nil] the id of the job that it performs
         attr_reader :job_id
@@ -83,10 +83,10 @@ module Guildhall
           @job_headers = headers.slice(CurrentAttributesHeader::NAME, TRACKED_HEADER)
           @again = false
           before = Consumer.current
-          Thread.current[CURRENT] = self
+          ActiveSupport::IsolatedExecutionState[CURRENT] = self
           yield
         ensure
-          Thread.current[CURRENT] = before
+          ActiveSupport::IsolatedExecutionState[CURRENT] = before
           @job_id = @job_headers = nil
         end
       end

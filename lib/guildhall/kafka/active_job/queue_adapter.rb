@@ -12,7 +12,8 @@ module Guildhall
       # @api private
       class QueueAdapter < ::ActiveJob::QueueAdapters::AbstractAdapter
         PRIORITY = "a job's priority is ignored: a topic is consumed in order; give urgent jobs a queue of their own"
-        private_constant :PRIORITY
+        AT_ONCE = 1_000 # jobs of one statement
+        private_constant :PRIORITY, :AT_ONCE
 
         # Called by Active Job. Blocks until the broker has the job, unless its class says `produce: :async` or `:outbox`.
         # @raise [::ActiveJob::EnqueueError] where it was not produced; `perform_later` returns false then
@@ -56,21 +57,21 @@ module Guildhall
 
         # @!visibility private
         # Writes jobs to the outbox, in the transaction at hand or one of their own, and their {TrackedJob}s. Each is told whether it was
-        # taken, as with {#enqueue_all}.
-        # @param messages [Hash{::ActiveJob::Base=>Hash}] of {#message_of}
+        # taken, as with {#enqueue_all}. If anything raises, nothing is written, and the jobs are told nothing, also where the transaction
+        # at hand goes on.
+        # @param messages [Hash{::ActiveJob::Base=>Hash}] of {#message_of}, where they are made already
         # @param batch_id [Integer, nil] of the {Batch} that they belong to
-        def store(jobs, messages = jobs.to_h { |job| [job, message_of(job)] }.compare_by_identity, batch_id: nil)
+        # @yieldparam taken [Integer] how many were written; in the transaction
+        def store(jobs, messages = {}.compare_by_identity, batch_id: nil)
           jobs.each { |job| check_delays(job) if waits?(job) }
-          tracked = batch_id ? jobs : jobs.select { |job| unique?(job) }
-          refused = Kafka::Outbox::Record.transaction do
-            refused = tracked.any? ? TrackedJob.track(tracked, batch_id).to_set : Set[]
-            made = jobs.reject { |job| refused.include?(job) }.map do |job|
-              made(job, messages[job], batch_id || unique?(job) ? {TRACKED_HEADER => batch_id.to_s} : {})
-            end
-            Kafka::Outbox::Message.write(made) if made.any?
-            refused
+          tracked = (batch_id ? jobs : jobs.select { |job| unique?(job) }).to_set
+          jobs = jobs.uniq { |job| tracked.include?(job) ? job : Object.new } # else it would count twice, and be done once
+          taken = Kafka::Outbox::Record.transaction(requires_new: tracked.any?) do
+            taken = jobs.each_slice(AT_ONCE).flat_map { |some| write(some, messages, tracked, batch_id) }
+            yield taken.size if block_given?
+            taken.to_set
           end
-          jobs.each { |job| noting(job) { refuse(job) if refused.include?(job) } }
+          jobs.each { |job| noting(job) { refuse(job) unless taken.include?(job) } }
         end
 
         # In a transaction of Active Record: a consumer would look for what has not been committed yet (Rails 7.2).
@@ -124,6 +125,17 @@ module Guildhall
 
         def refuse(job)
           raise DuplicateJobError, "another #{job.class} with the same key is enqueued, and not done"
+        end
+
+        # @return [Array<::ActiveJob::Base>] those that were written, and not refused
+        def write(jobs, messages, tracked, batch_id)
+          made = jobs.to_h do |job|
+            [job, made(job, messages.fetch(job) { message_of(job) }, tracked.include?(job) ? {TRACKED_HEADER => batch_id.to_s} : {})]
+          end
+          rows = jobs.select { |job| tracked.include?(job) }
+          taken = jobs - (rows.any? ? TrackedJob.track(rows, batch_id) : [])
+          Kafka::Outbox::Message.write(taken.map { |job| made[job] }) if taken.any?
+          taken
         end
 
         # @return [Hash{Symbol=>Object}] what the outbox takes

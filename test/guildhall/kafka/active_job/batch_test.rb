@@ -122,6 +122,67 @@ class ActiveJobBatchTest < GuildhallTest
     RUBY
   end
 
+  # It has one row, and is counted as often as that is deleted: once.
+  def test_a_job_that_is_there_twice
+    assert_jobs(<<~'RUBY')
+      class Selfish < Job
+        def perform(*) = (DONE << [Batch.current.add([self, Job.new("other")]).size, successfully_enqueued?])
+      end
+      jobs = [Job.new(1), Job.new(2)]
+      batch = Batch.enqueue([jobs[0], jobs[1], jobs[0]], on_finish: Report.new("x"))
+      equal([2, 2, true, %w[1 2]], [batch.size, batch.pending, jobs[0].successfully_enqueued?, stored.map { |one| one[:key] }])
+      batch.add([jobs[1], Job.new(3)])
+      equal([3, 3, false], [batch.size, batch.pending, jobs[1].successfully_enqueued?])
+      Batch.enqueue([jobs[0]], on_finish: Report.new("it is in another batch"))
+      equal([[[1], [2], [3], [:report, "it is in another batch"]], ["reports"]], perform_all)
+      Message.delete_all
+      Batch.enqueue([Selfish.new], on_finish: Report.new("x"))
+      equal([[[2, false]], ["jobs"]], perform_all)
+      equal([[["other"]], ["reports"]], perform_all)
+    RUBY
+  end
+
+  # Whoever rescues what was raised, and commits, has not enqueued a part of the jobs.
+  def test_what_raises_has_written_nothing
+    assert_jobs(<<~'RUBY')
+      class Picky < Job
+        guildhall_options unique_for: 60, key: ->(job) { job.arguments.first || raise(KeyError) }
+      end
+      class Elsewhere < ActiveJob::Base
+        self.queue_adapter = :inline
+      end
+      batch = Batch.enqueue([Job.new(0)], on_finish: Report.new("x"))
+      [Elsewhere.new, 5].each { |one| raised(Guildhall::ArgumentError) { batch.add([Job.new(1), one]) } }
+      equal([1, 1], [batch.reload.size, Message.count])
+      perform_all
+      Message.delete_all
+      late = Job.new(1)
+      many = Array.new(1_500) { |number| Picky.new(number) }
+      transaction do
+        raised(Batch::FinishedError) { batch.add([late]) }
+        raised(KeyError) { Batch.enqueue([*many, Picky.new(nil)], on_finish: Report.new("x")) }
+        raised(KeyError) { ActiveJob.perform_all_later(Picky.new("a"), Picky.new(nil)) }
+        raised(KeyError) { Picky.perform_later(nil) }
+      end
+      equal([0, 0, 0, nil, nil], [Message.count, TrackedJob.count, Batch.count, late.successfully_enqueued?, many[0].successfully_enqueued?])
+    RUBY
+  end
+
+  def test_the_batch_is_known_in_fibers
+    assert_jobs(<<~'RUBY')
+      class Lazily < Job
+        retry_on(IOError, wait: 0)
+        around_perform { |_, block| Fiber.new { block.call }.resume }
+        def perform(*) = (DONE << [Enumerator.new { |given| given << Batch.current.id }.next, executions]; executions == 1 && retry_job)
+      end
+      batch = Batch.enqueue([Lazily.new], on_finish: Report.new("x"))
+      equal([[[batch.id, 1]], []], perform_all)
+      again = TOPIC.produced.last
+      TOPIC.deliver(Guildhall::Kafka::Testing.message(again[:payload], headers: again[:headers]))
+      equal([[[batch.id, 2]], 0, ["reports"]], [done, Batch.count, stored.map { |one| one[:topic] }])
+    RUBY
+  end
+
   def test_what_no_batch_takes
     assert_jobs(<<~'RUBY')
       class Unique < Job
