@@ -47,8 +47,8 @@ module Guildhall
 
           # @return [Batch, nil] that of the job which this thread performs; nil: it belongs to none
           def current
-            id = Consumer.current&.job_headers&.fetch(TRACKED_HEADER, nil).to_s
-            find_by(id:) unless id.empty?
+            id = Consumer.current&.batch_id
+            find_by(id:) if id
           end
 
           # In a transaction.

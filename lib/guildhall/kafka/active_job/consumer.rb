@@ -20,6 +20,9 @@ module Guildhall
         # @return [Hash{String=>String}] the headers of its message that a retry has again: see {CurrentAttributesHeader} and {TrackedJob}
         attr_reader :job_headers
 
+        # @return [Integer, nil] the number of its {Batch}
+        def batch_id = job_headers && Integer(job_headers[TRACKED_HEADER], exception: false)
+
         # @!visibility private
         # The job that it performs is not done: it comes again.
         def enqueued_again
@@ -36,6 +39,8 @@ module Guildhall
 
         private
 
+        def tracked? = job_headers.key?(TRACKED_HEADER)
+
         # Wrapped as a call of its own, so that no job sees what another has left.
         def perform(message)
           @call.wrap(:perform, [message]) do
@@ -43,9 +48,11 @@ module Guildhall
             data["executions"] = data["executions"].to_i + failures(message)
             data["provider_job_id"] = "#{message.topic}/#{message.partition}@#{message.offset}"
             as_current(data["job_id"], message.headers) do
+              next if TrackedJob.counted?(job_id, batch_id)
+
               attributes = read_attributes(data, message.headers)
               ActiveJob.current_attributes_header.with(attributes) { ::ActiveJob::Base.execute(data) } if attributes
-              TrackedJob.finish(job_id) if job_headers.key?(TRACKED_HEADER) && !@again
+              TrackedJob.finish(job_id, batch_id) if tracked? && !@again
             end
           end
         end

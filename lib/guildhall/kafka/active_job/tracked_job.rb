@@ -35,10 +35,14 @@ module Guildhall
             insert_rows(rows.slice(*refused))
           end
 
-          # The job is done: counts in its batch once, however often it is performed.
+          # Whether a job of a batch is done, and its message has come again, as after a crash. It could add nothing to a batch that has
+          # finished meanwhile. A dead letter has its row, until it is replayed.
           # @api private
-          def finish(job_id)
-            batch_id = where(job_id:).pick(:batch_id)
+          def counted?(job_id, batch_id) = !batch_id.nil? && !exists?(job_id:)
+
+          # The job is done: counts in its batch once.
+          # @api private
+          def finish(job_id, batch_id)
             transaction { where(job_id:).delete_all == 1 && batch_id && Batch.tally(batch_id, -1) }
           end
 

@@ -31,7 +31,7 @@ class ActiveJobBatchTest < GuildhallTest
       deliver.(messages[0])
       deliver.(messages[0]) # again, as after a crash
       deliver.(messages[1])
-      equal([[[1], [1], [2]], 1, 0, ["Job"]], [done, batch.reload.pending, Message.count, batch.jobs.pluck(:job_class)])
+      equal([[[1], [2]], 1, 0, ["Job"]], [done, batch.reload.pending, Message.count, batch.jobs.pluck(:job_class)])
       deliver.(messages[2])
       equal([nil, 0], [Batch.find_by(id: batch.id), TrackedJob.count])
       equal([[batch.id, 3, true]], events("batch.finished").map { |one| [*one.values_at(:id, :size), one[:seconds] >= 0] })
@@ -119,6 +119,24 @@ class ActiveJobBatchTest < GuildhallTest
       Unique.perform_later("b") || abort
       equal([0, 1], [TrackedJob.expired.count, batch.jobs.count])
       equal([[["b"], ["b"]], ["reports"]], perform_all)
+    RUBY
+  end
+
+  # It adds nothing to the batch, which may have finished.
+  def test_a_job_that_is_counted_is_not_performed_again
+    assert_jobs(<<~'RUBY')
+      class Adding < Job
+        def perform(*) = (DONE << [:adds]; Batch.current.add([Job.new("added")]))
+      end
+      Batch.enqueue([Adding.new], on_finish: Report.new("x"))
+      message = stored.first
+      again = -> { TOPIC.deliver(Guildhall::Kafka::Testing.message(message[:payload], headers: message[:headers])) }
+      perform_stored(TOPIC)
+      again.()
+      equal([[:adds], 2, 1], [done.flatten, *Batch.pick(:size, :pending)])
+      equal([[["added"]], ["reports"]], perform_all)
+      again.()
+      equal([[], [], 1], [done, TOPIC.dead_letters, Message.count])
     RUBY
   end
 

@@ -149,7 +149,7 @@ class ActiveJobUniqueTest < GuildhallTest
       equal([true, false], Array.new(2) { Unique.perform_later("a") != false })
       equal([nil, [first.job_id]], [old.reload.unique_key, TrackedJob.expired.pluck(:job_id)])
       # when the first one is done at last, the second one keeps its key
-      TrackedJob.finish(first.job_id)
+      TrackedJob.finish(first.job_id, nil)
       equal([0, false], [TrackedJob.expired.count, Unique.perform_later("a")])
     RUBY
   end
