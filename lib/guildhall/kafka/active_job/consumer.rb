@@ -20,6 +20,7 @@ module Guildhall
         # @return [Hash{String=>String}] the headers of its message that a retry has again: see {CurrentAttributesHeader} and {TrackedJob}
         attr_reader :job_headers
 
+        # @!visibility private
         # @return [Integer, nil] the number of its {Batch}
         def batch_id = job_headers && Integer(job_headers[TRACKED_HEADER], exception: false)
 
