@@ -66,8 +66,11 @@ module Guildhall
           jobs.each { |job| check_delays(job) if waits?(job) }
           tracked = (batch_id ? jobs : jobs.select { |job| unique?(job) }).to_set
           jobs = jobs.uniq { |job| tracked.include?(job) ? job : Object.new } # else it would count twice, and be done once
-          taken = Kafka::Outbox::Record.transaction(requires_new: tracked.any?) do
-            taken = jobs.each_slice(AT_ONCE).flat_map { |some| write(some, messages, tracked, batch_id) }
+          taken = Kafka::Outbox::Record.transaction(requires_new: tracked.any? || jobs.size > AT_ONCE) do
+            taken = tracked.any? ? jobs - TrackedJob.track(tracked.to_a, batch_id) : jobs
+            taken.each_slice(AT_ONCE) do |some|
+              Kafka::Outbox::Message.write(some.map { |job| row_of(job, messages, (batch_id.to_s if tracked.include?(job))) })
+            end
             yield taken.size if block_given?
             taken.to_set
           end
@@ -127,20 +130,11 @@ module Guildhall
           raise DuplicateJobError, "another #{job.class} with the same key is enqueued, and not done"
         end
 
-        # @return [Array<::ActiveJob::Base>] those that were written, and not refused
-        def write(jobs, messages, tracked, batch_id)
-          made = jobs.to_h do |job|
-            [job, made(job, messages.fetch(job) { message_of(job) }, tracked.include?(job) ? {TRACKED_HEADER => batch_id.to_s} : {})]
-          end
-          rows = jobs.select { |job| tracked.include?(job) }
-          taken = jobs - (rows.any? ? TrackedJob.track(rows, batch_id) : [])
-          Kafka::Outbox::Message.write(taken.map { |job| made[job] }) if taken.any?
-          taken
-        end
-
+        # @param tracked [String, nil] the header's value; nil: it has no {TrackedJob}
         # @return [Hash{Symbol=>Object}] what the outbox takes
-        def made(job, message, headers)
-          message = {**message, headers: {**message[:headers], **headers}}
+        def row_of(job, messages, tracked)
+          message = messages.fetch(job) { message_of(job) }
+          message = {**message, headers: {**message[:headers], TRACKED_HEADER => tracked}} if tracked
           producer = Kafka.producer
           (producer.waiting(message, job.scheduled_at) if waits?(job)) || producer.made([message]).first
         end

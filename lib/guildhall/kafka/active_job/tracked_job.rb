@@ -14,7 +14,8 @@ module Guildhall
         self.table_name = "guildhall_tracked_jobs"
 
         KEYS = %w[_aj_symbol_keys _aj_ruby2_keywords].freeze
-        private_constant :KEYS
+        AT_ONCE = 1_000 # rows of one statement
+        private_constant :KEYS, :AT_ONCE
 
         # Those of dead letters, and of jobs that take very long; nothing waits for them any more, unless they belong to a batch.
         scope :expired, -> { where(batch_id: nil, expires_at: ..Time.now) }
@@ -75,14 +76,18 @@ module Guildhall
           # is not done, and not enqueued a second time: it would be counted once in its batch.
           # @return [Array<::ActiveJob::Base>] those whose rows could not be inserted
           def insert_rows(rows)
-            ids = rows.each_value.map { |row| row[:job_id] }
-            known = where(job_id: ids).pluck(:job_id).to_set
+            known = known_of(rows)
             new = rows.select { |_, row| known.add?(row[:job_id]) }
-            return rows.keys if new.empty?
-
-            insert_all(new.values.sort_by.with_index { |row, index| [row[:unique_key].to_s, index] }, record_timestamps: false)
-            there = where(job_id: new.each_value.map { |row| row[:job_id] }).pluck(:job_id).to_set
+            sorted = new.values.sort_by.with_index { |row, index| [row[:unique_key].to_s, index] }
+            sorted.each_slice(AT_ONCE) { |some| insert_all(some, record_timestamps: false) }
+            there = known_of(new)
             rows.reject { |job, row| new.key?(job) && there.include?(row[:job_id]) }.keys
+          end
+
+          # @return [Set<String>] the ids of those jobs that have a row
+          def known_of(rows)
+            ids = rows.each_value.map { |row| row[:job_id] }
+            ids.each_slice(AT_ONCE).flat_map { |some| where(job_id: some).pluck(:job_id) }.to_set
           end
 
           # @return [Boolean] whether any of these keys is free now
