@@ -23,7 +23,7 @@ module Steps
 
   # Of its row.
   module TrackedJob
-    def finish(job_id)
+    def finish(*)
       Steps.reach("performed")
       super.tap { Steps.reach("finished") }
     end

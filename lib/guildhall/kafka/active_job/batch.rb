@@ -19,8 +19,7 @@ module Guildhall
         self.table_name = "guildhall_job_batches"
 
         CODEC = MessagePack.new(symbolize_names: true)
-        AT_ONCE = 1_000 # jobs of one statement
-        private_constant :CODEC, :AT_ONCE
+        private_constant :CODEC
 
         # Jobs are added to a batch that has finished.
         class FinishedError < ::RuntimeError
@@ -38,18 +37,18 @@ module Guildhall
           # @raise [Guildhall::ArgumentError] for what is no such job, and for an `on_finish` with a time or with `unique_for`
           # @raise [::ActiveRecord::ActiveRecordError] when the database refuses: nothing was written
           def enqueue(jobs, on_finish:)
-            jobs = jobs.to_a
-            check(jobs, on_finish)
+            check([on_finish])
+            check_last(on_finish)
             message = Kafka.producer.made([on_finish.queue_adapter.message_of(on_finish)]).first
-            transaction do
+            transaction(requires_new: true) do
               create!(size: 0, pending: 0, on_finish: MessagePack.encode(message)).add(jobs)
             end
           end
 
           # @return [Batch, nil] that of the job which this thread performs; nil: it belongs to none
           def current
-            id = Consumer.current&.job_headers&.fetch(TRACKED_HEADER, nil).to_s
-            find_by(id:) unless id.empty?
+            id = Consumer.current&.batch_id
+            find_by(id:) if id
           end
 
           # In a transaction.
@@ -64,6 +63,14 @@ module Guildhall
             true
           end
 
+          # @api private
+          def check(jobs)
+            foreign = jobs.reject { |job| job.is_a?(::ActiveJob::Base) && job.queue_adapter.is_a?(QueueAdapter) }
+            return if foreign.empty?
+
+            raise Guildhall::ArgumentError, "a batch takes jobs whose queue_adapter is :guildhall, not #{foreign.first.class}"
+          end
+
           private
 
           # Whoever sees 0 has the row to itself: others wait for this transaction to end since the update.
@@ -75,11 +82,7 @@ module Guildhall
             current_transaction.after_commit { Kafka.application.publish("batch.finished", id:, size: batch.size, seconds:) }
           end
 
-          def check(jobs, last)
-            foreign = [*jobs, last].reject { |job| job.is_a?(::ActiveJob::Base) && job.queue_adapter.is_a?(QueueAdapter) }
-            unless foreign.empty?
-              raise Guildhall::ArgumentError, "a batch takes jobs whose queue_adapter is :guildhall, not #{foreign.first.class}"
-            end
+          def check_last(last)
             return unless last.scheduled_at || last.class.guildhall_options[:unique_for]
 
             raise Guildhall::ArgumentError, "on_finish is enqueued when the batch has finished, and takes no wait and no unique_for: " \
@@ -94,12 +97,15 @@ module Guildhall
         # @raise as {.enqueue}
         def add(jobs)
           jobs = jobs.to_a
-          self.class.transaction do
-            jobs.each_slice(AT_ONCE) { |some| QueueAdapter.new.store(some, batch_id: id) }
-            added = jobs.count(&:successfully_enqueued?)
-            raise FinishedError, "batch #{id} has finished: add jobs in a job that belongs to it" unless self.class.tally(id, added)
+          self.class.check(jobs)
+          QueueAdapter.new.store(jobs, batch_id: id) do |taken|
+            raise FinishedError, "batch #{id} has finished: add jobs in a job that belongs to it" unless self.class.tally(id, taken)
           end
-          self.class.exists?(id:) ? reload : self
+          begin
+            reload
+          rescue ::ActiveRecord::RecordNotFound # it has finished by now
+            self
+          end
         end
 
         # @return [ActiveRecord::Relation<TrackedJob>] its jobs that are not done

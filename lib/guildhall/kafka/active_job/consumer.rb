@@ -12,13 +12,17 @@ module Guildhall
         CURRENT = :guildhall_active_job_consumer
         private_constant :CURRENT
 
-        # @return [Consumer, nil] the one that performs a job in this thread
-        def self.current = Thread.current[CURRENT]
+        # @return [Consumer, nil] the one that performs a job in this thread, also in its Fibers (as CurrentAttributes have it)
+        def self.current = ActiveSupport::IsolatedExecutionState[CURRENT]
 
         # @return [String, nil] the id of the job that it performs
         attr_reader :job_id
         # @return [Hash{String=>String}] the headers of its message that a retry has again: see {CurrentAttributesHeader} and {TrackedJob}
         attr_reader :job_headers
+
+        # @!visibility private
+        # @return [Integer, nil] the number of its {Batch}
+        def batch_id = job_headers && Integer(job_headers[TRACKED_HEADER], exception: false)
 
         # @!visibility private
         # The job that it performs is not done: it comes again.
@@ -36,6 +40,8 @@ module Guildhall
 
         private
 
+        def tracked? = job_headers.key?(TRACKED_HEADER)
+
         # Wrapped as a call of its own, so that no job sees what another has left.
         def perform(message)
           @call.wrap(:perform, [message]) do
@@ -43,9 +49,11 @@ module Guildhall
             data["executions"] = data["executions"].to_i + failures(message)
             data["provider_job_id"] = "#{message.topic}/#{message.partition}@#{message.offset}"
             as_current(data["job_id"], message.headers) do
+              next if TrackedJob.counted?(job_id, batch_id)
+
               attributes = read_attributes(data, message.headers)
               ActiveJob.current_attributes_header.with(attributes) { ::ActiveJob::Base.execute(data) } if attributes
-              TrackedJob.finish(job_id) if job_headers.key?(TRACKED_HEADER) && !@again
+              TrackedJob.finish(job_id, batch_id) if tracked? && !@again
             end
           end
         end
@@ -83,10 +91,10 @@ module Guildhall
           @job_headers = headers.slice(CurrentAttributesHeader::NAME, TRACKED_HEADER)
           @again = false
           before = Consumer.current
-          Thread.current[CURRENT] = self
+          ActiveSupport::IsolatedExecutionState[CURRENT] = self
           yield
         ensure
-          Thread.current[CURRENT] = before
+          ActiveSupport::IsolatedExecutionState[CURRENT] = before
           @job_id = @job_headers = nil
         end
       end

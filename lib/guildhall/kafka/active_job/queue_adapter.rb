@@ -12,7 +12,8 @@ module Guildhall
       # @api private
       class QueueAdapter < ::ActiveJob::QueueAdapters::AbstractAdapter
         PRIORITY = "a job's priority is ignored: a topic is consumed in order; give urgent jobs a queue of their own"
-        private_constant :PRIORITY
+        AT_ONCE = 1_000 # jobs of one statement
+        private_constant :PRIORITY, :AT_ONCE
 
         # Called by Active Job. Blocks until the broker has the job, unless its class says `produce: :async` or `:outbox`.
         # @raise [::ActiveJob::EnqueueError] where it was not produced; `perform_later` returns false then
@@ -56,21 +57,24 @@ module Guildhall
 
         # @!visibility private
         # Writes jobs to the outbox, in the transaction at hand or one of their own, and their {TrackedJob}s. Each is told whether it was
-        # taken, as with {#enqueue_all}.
-        # @param messages [Hash{::ActiveJob::Base=>Hash}] of {#message_of}
+        # taken, as with {#enqueue_all}. If anything raises, nothing is written, and the jobs are told nothing, also where the transaction
+        # at hand goes on.
+        # @param messages [Hash{::ActiveJob::Base=>Hash}] of {#message_of}, where they are made already
         # @param batch_id [Integer, nil] of the {Batch} that they belong to
-        def store(jobs, messages = jobs.to_h { |job| [job, message_of(job)] }.compare_by_identity, batch_id: nil)
+        # @yieldparam taken [Integer] how many were written; in the transaction
+        def store(jobs, messages = {}.compare_by_identity, batch_id: nil)
           jobs.each { |job| check_delays(job) if waits?(job) }
-          tracked = batch_id ? jobs : jobs.select { |job| unique?(job) }
-          refused = Kafka::Outbox::Record.transaction do
-            refused = tracked.any? ? TrackedJob.track(tracked, batch_id).to_set : Set[]
-            made = jobs.reject { |job| refused.include?(job) }.map do |job|
-              made(job, messages[job], batch_id || unique?(job) ? {TRACKED_HEADER => batch_id.to_s} : {})
+          tracked = (batch_id ? jobs : jobs.select { |job| unique?(job) }).to_set
+          jobs = jobs.uniq { |job| tracked.include?(job) ? job : Object.new } # else it would count twice, and be done once
+          taken = Kafka::Outbox::Record.transaction(requires_new: tracked.any? || jobs.size > AT_ONCE) do
+            taken = tracked.any? ? jobs - TrackedJob.track(tracked.to_a, batch_id) : jobs
+            taken.each_slice(AT_ONCE) do |some|
+              Kafka::Outbox::Message.write(some.map { |job| row_of(job, messages, (batch_id.to_s if tracked.include?(job))) })
             end
-            Kafka::Outbox::Message.write(made) if made.any?
-            refused
+            yield taken.size if block_given?
+            taken.to_set
           end
-          jobs.each { |job| noting(job) { refuse(job) if refused.include?(job) } }
+          jobs.each { |job| noting(job) { refuse(job) unless taken.include?(job) } }
         end
 
         # In a transaction of Active Record: a consumer would look for what has not been committed yet (Rails 7.2).
@@ -126,9 +130,11 @@ module Guildhall
           raise DuplicateJobError, "another #{job.class} with the same key is enqueued, and not done"
         end
 
+        # @param tracked [String, nil] the header's value; nil: it has no {TrackedJob}
         # @return [Hash{Symbol=>Object}] what the outbox takes
-        def made(job, message, headers)
-          message = {**message, headers: {**message[:headers], **headers}}
+        def row_of(job, messages, tracked)
+          message = messages.fetch(job) { message_of(job) }
+          message = {**message, headers: {**message[:headers], TRACKED_HEADER => tracked}} if tracked
           producer = Kafka.producer
           (producer.waiting(message, job.scheduled_at) if waits?(job)) || producer.made([message]).first
         end

@@ -13,6 +13,10 @@ module Guildhall
       class TrackedJob < Outbox::Record
         self.table_name = "guildhall_tracked_jobs"
 
+        KEYS = %w[_aj_symbol_keys _aj_ruby2_keywords].freeze
+        AT_ONCE = 1_000 # rows of one statement
+        private_constant :KEYS, :AT_ONCE
+
         # Those of dead letters, and of jobs that take very long; nothing waits for them any more, unless they belong to a batch.
         scope :expired, -> { where(batch_id: nil, expires_at: ..Time.now) }
 
@@ -32,10 +36,14 @@ module Guildhall
             insert_rows(rows.slice(*refused))
           end
 
-          # The job is done: counts in its batch once, however often it is performed.
+          # Whether a job of a batch is done, and its message has come again, as after a crash. It could add nothing to a batch that has
+          # finished meanwhile. A dead letter has its row, until it is replayed.
           # @api private
-          def finish(job_id)
-            batch_id = where(job_id:).pick(:batch_id)
+          def counted?(job_id, batch_id) = !batch_id.nil? && !exists?(job_id:)
+
+          # The job is done: counts in its batch once.
+          # @api private
+          def finish(job_id, batch_id)
             transaction { where(job_id:).delete_all == 1 && batch_id && Batch.tally(batch_id, -1) }
           end
 
@@ -52,16 +60,34 @@ module Guildhall
           def unique_key(job)
             by = job.class.guildhall_options[:unique_by]
             parts = by ? [by.is_a?(Symbol) ? job.public_send(by) : by.call(job)] : job.arguments
-            Digest::SHA256.hexdigest(::JSON.generate([job.class.name, ::ActiveJob::Arguments.serialize(parts)]))
+            Digest::SHA256.hexdigest(::JSON.generate([job.class.name, ordered(::ActiveJob::Arguments.serialize(parts))]))
           end
 
-          # In the order of their keys: two transactions with the same ones in another order would deadlock.
+          # Equal Hashes, and keywords in another order, are equal arguments. Active Job keeps lists of their keys.
+          def ordered(serialized)
+            case serialized
+            when Hash then serialized.sort.to_h { |name, value| [name, KEYS.include?(name) ? value.sort : ordered(value)] }
+            when Array then serialized.map { |one| ordered(one) }
+            else serialized
+            end
+          end
+
+          # In the order of their keys: two transactions with the same ones in another order would deadlock. A job that has a row already
+          # is not done, and not enqueued a second time: it would be counted once in its batch.
           # @return [Array<::ActiveJob::Base>] those whose rows could not be inserted
           def insert_rows(rows)
-            sorted = rows.values.sort_by.with_index { |row, index| [row[:unique_key].to_s, index] }
-            insert_all(sorted, record_timestamps: false)
-            there = where(job_id: rows.each_value.map { |row| row[:job_id] }).pluck(:job_id, :batch_id)
-            rows.reject { |_, row| there.include?(row.values_at(:job_id, :batch_id)) }.keys
+            known = known_of(rows)
+            new = rows.select { |_, row| known.add?(row[:job_id]) }
+            sorted = new.values.sort_by.with_index { |row, index| [row[:unique_key].to_s, index] }
+            sorted.each_slice(AT_ONCE) { |some| insert_all(some, record_timestamps: false) }
+            there = known_of(new)
+            rows.reject { |job, row| new.key?(job) && there.include?(row[:job_id]) }.keys
+          end
+
+          # @return [Set<String>] the ids of those jobs that have a row
+          def known_of(rows)
+            ids = rows.each_value.map { |row| row[:job_id] }
+            ids.each_slice(AT_ONCE).flat_map { |some| where(job_id: some).pluck(:job_id) }.to_set
           end
 
           # @return [Boolean] whether any of these keys is free now

@@ -31,7 +31,7 @@ class ActiveJobBatchTest < GuildhallTest
       deliver.(messages[0])
       deliver.(messages[0]) # again, as after a crash
       deliver.(messages[1])
-      equal([[[1], [1], [2]], 1, 0, ["Job"]], [done, batch.reload.pending, Message.count, batch.jobs.pluck(:job_class)])
+      equal([[[1], [2]], 1, 0, ["Job"]], [done, batch.reload.pending, Message.count, batch.jobs.pluck(:job_class)])
       deliver.(messages[2])
       equal([nil, 0], [Batch.find_by(id: batch.id), TrackedJob.count])
       equal([[batch.id, 3, true]], events("batch.finished").map { |one| [*one.values_at(:id, :size), one[:seconds] >= 0] })
@@ -119,6 +119,85 @@ class ActiveJobBatchTest < GuildhallTest
       Unique.perform_later("b") || abort
       equal([0, 1], [TrackedJob.expired.count, batch.jobs.count])
       equal([[["b"], ["b"]], ["reports"]], perform_all)
+    RUBY
+  end
+
+  # It adds nothing to the batch, which may have finished.
+  def test_a_job_that_is_counted_is_not_performed_again
+    assert_jobs(<<~'RUBY')
+      class Adding < Job
+        def perform(*) = (DONE << [:adds]; Batch.current.add([Job.new("added")]))
+      end
+      Batch.enqueue([Adding.new], on_finish: Report.new("x"))
+      message = stored.first
+      again = -> { TOPIC.deliver(Guildhall::Kafka::Testing.message(message[:payload], headers: message[:headers])) }
+      perform_stored(TOPIC)
+      again.()
+      equal([[:adds], 2, 1], [done.flatten, *Batch.pick(:size, :pending)])
+      equal([[["added"]], ["reports"]], perform_all)
+      again.()
+      equal([[], [], 1], [done, TOPIC.dead_letters, Message.count])
+    RUBY
+  end
+
+  # It has one row, and is counted as often as that is deleted: once.
+  def test_a_job_that_is_there_twice
+    assert_jobs(<<~'RUBY')
+      class Selfish < Job
+        def perform(*) = (DONE << [Batch.current.add([self, Job.new("other")]).size, successfully_enqueued?])
+      end
+      jobs = [Job.new(1), Job.new(2)]
+      batch = Batch.enqueue([jobs[0], jobs[1], jobs[0]], on_finish: Report.new("x"))
+      equal([2, 2, true, %w[1 2]], [batch.size, batch.pending, jobs[0].successfully_enqueued?, stored.map { |one| one[:key] }])
+      batch.add([jobs[1], Job.new(3)])
+      equal([3, 3, false], [batch.size, batch.pending, jobs[1].successfully_enqueued?])
+      Batch.enqueue([jobs[0]], on_finish: Report.new("it is in another batch"))
+      equal([[[1], [2], [3], [:report, "it is in another batch"]], ["reports"]], perform_all)
+      Message.delete_all
+      Batch.enqueue([Selfish.new], on_finish: Report.new("x"))
+      equal([[[2, false]], ["jobs"]], perform_all)
+      equal([[["other"]], ["reports"]], perform_all)
+    RUBY
+  end
+
+  # Whoever rescues what was raised, and commits, has not enqueued a part of the jobs.
+  def test_what_raises_has_written_nothing
+    assert_jobs(<<~'RUBY')
+      class Picky < Job
+        guildhall_options unique_for: 60, key: ->(job) { job.arguments.first || raise(KeyError) }
+      end
+      class Elsewhere < ActiveJob::Base
+        self.queue_adapter = :inline
+      end
+      batch = Batch.enqueue([Job.new(0)], on_finish: Report.new("x"))
+      [Elsewhere.new, 5].each { |one| raised(Guildhall::ArgumentError) { batch.add([Job.new(1), one]) } }
+      equal([1, 1], [batch.reload.size, Message.count])
+      perform_all
+      Message.delete_all
+      late = Job.new(1)
+      many = Array.new(1_500) { |number| Picky.new(number) }
+      transaction do
+        raised(Batch::FinishedError) { batch.add([late]) }
+        raised(KeyError) { Batch.enqueue([*many, Picky.new(nil)], on_finish: Report.new("x")) }
+        raised(KeyError) { ActiveJob.perform_all_later(Picky.new("a"), Picky.new(nil)) }
+        raised(KeyError) { Picky.perform_later(nil) }
+      end
+      equal([0, 0, 0, nil, nil], [Message.count, TrackedJob.count, Batch.count, late.successfully_enqueued?, many[0].successfully_enqueued?])
+    RUBY
+  end
+
+  def test_the_batch_is_known_in_fibers
+    assert_jobs(<<~'RUBY')
+      class Lazily < Job
+        retry_on(IOError, wait: 0)
+        around_perform { |_, block| Fiber.new { block.call }.resume }
+        def perform(*) = (DONE << [Enumerator.new { |given| given << Batch.current.id }.next, executions]; executions == 1 && retry_job)
+      end
+      batch = Batch.enqueue([Lazily.new], on_finish: Report.new("x"))
+      equal([[[batch.id, 1]], []], perform_all)
+      again = TOPIC.produced.last
+      TOPIC.deliver(Guildhall::Kafka::Testing.message(again[:payload], headers: again[:headers]))
+      equal([[[batch.id, 2]], 0, ["reports"]], [done, Batch.count, stored.map { |one| one[:topic] }])
     RUBY
   end
 

@@ -64,6 +64,51 @@ class ActiveJobUniqueTest < GuildhallTest
     RUBY
   end
 
+  # Hashes and keywords are equal in any order.
+  def test_the_order_of_keys_is_no_other_key
+    assert_jobs(<<~'RUBY')
+      equal([true, false], [Unique.perform_later(1, a: 1, b: [{c: 1, d: 2}]), Unique.perform_later(1, b: [{d: 2, c: 1}], a: 1)].map { |job| job != false })
+      equal([true, false, true], [{"a" => 1, "b" => nil}, {"b" => nil, "a" => 1}, {a: 1, b: nil}].map { |hash| Unique.perform_later(hash) != false })
+      equal([true, true], [[1, 2], [2, 1]].map { |list| Unique.perform_later(list) != false })
+      class Keywords < Unique
+        def perform(first:, second:) = DONE << [first, second]
+      end
+      Message.delete_all
+      Keywords.perform_later(second: 2, first: 1)
+      perform_stored(topic)
+      equal([[1, 2]], done)
+    RUBY
+  end
+
+  def test_the_same_job_again
+    assert_jobs(<<~'RUBY')
+      job = Unique.new("a")
+      equal([job, false], [job.enqueue, job.enqueue])
+      equal(Guildhall::Kafka::ActiveJob::DuplicateJobError, job.enqueue_error.class)
+      equal(false, ActiveJob::Base.deserialize(job.serialize).enqueue)
+      other = Unique.new("b")
+      ActiveJob.perform_all_later(other, job, other)
+      equal([true, false, [["a"], ["b"]]], [other.successfully_enqueued?, job.successfully_enqueued?, jobs_of(stored)])
+      TrackedJob.update_all(expires_at: Time.now - 1) # its key is free for others, and it is not done
+      equal([false, true], [job.enqueue, Unique.perform_later("a") != false])
+      plain = Job.new("c")
+      ActiveJob.perform_all_later(plain, plain) # as with every adapter
+      equal([["a"], ["b"], ["a"], ["c"], ["c"]], jobs_of(stored))
+    RUBY
+  end
+
+  def test_many_at_once
+    assert_jobs(<<~'RUBY')
+      inserts = 0
+      ActiveSupport::Notifications.subscribe("sql.active_record") { |*, event| inserts += 1 if event[:sql].include?("INSERT INTO \"guildhall_outbox_messages\"") }
+      jobs = Array.new(2_500) { |number| Unique.new(number % 2_400) }
+      ActiveJob.perform_all_later(jobs)
+      keys = TrackedJob.order(:id).pluck(:unique_key) # else two transactions would wait for each other
+      equal(keys.sort, keys)
+      equal([2_400, 2_400, 2_400, 3], [Message.count, TrackedJob.count, jobs.count(&:successfully_enqueued?), inserts])
+    RUBY
+  end
+
   # As long as it is repeated it is not done; a dead letter is not, until it is replayed.
   def test_retries_and_dead_letters_keep_the_key
     assert_jobs(<<~'RUBY')
@@ -106,7 +151,7 @@ class ActiveJobUniqueTest < GuildhallTest
       equal([true, false], Array.new(2) { Unique.perform_later("a") != false })
       equal([nil, [first.job_id]], [old.reload.unique_key, TrackedJob.expired.pluck(:job_id)])
       # when the first one is done at last, the second one keeps its key
-      TrackedJob.finish(first.job_id)
+      TrackedJob.finish(first.job_id, nil)
       equal([0, false], [TrackedJob.expired.count, Unique.perform_later("a")])
     RUBY
   end
