@@ -12,9 +12,10 @@ module Guildhall
       # How many questions for lag it stays connected for: that for all groups of the application, and one for each group that was looked at
       # last. Each takes a client of its own.
       GROUPS = 8
+      BATCHES = 100 # of jobs, that are shown
       NO_BROKER = "The embedded broker of development cannot answer the dashboard: start a broker (docker compose -f compose.kafka.yaml " \
                   "up -d kafka) and set KAFKA_BOOTSTRAP_SERVERS=localhost:9092"
-      private_constant :GROUPS, :NO_BROKER
+      private_constant :GROUPS, :BATCHES, :NO_BROKER
 
       def initialize(application)
         @application = application
@@ -71,6 +72,13 @@ module Guildhall
       # @return [Array] of the application's scheduled tasks
       def tasks = remember(:tasks) { routes.any?(&:scheduled_tasks) ? @application.scheduled_tasks : [] }
 
+      # @return [Array<Kafka::ActiveJob::Batch>] those of the database of this process that have not finished, the oldest first; empty: the
+      #   application has no batches of jobs, or they are not known here
+      def batches = remember(:batches) { batches? ? Kafka::ActiveJob::Batch.order(:id).limit(BATCHES).to_a : [] }
+
+      # @return [Kafka::ActiveJob::Batch, nil] nil: it has finished, or there was none
+      def batch(id) = (Kafka::ActiveJob::Batch.find_by(id:) if batches?)
+
       # @param hours [Integer] of minutes that are wanted
       # @return [Reports::View] of what processes report
       def reports(hours: 1) = @reports.view(hours:)
@@ -114,6 +122,13 @@ module Guildhall
       end
 
       private
+
+      # Pages do without a database that does not answer.
+      def batches?
+        @application.config.outbox && Kafka.const_defined?(:ActiveJob, false) && Kafka::ActiveJob::Batch.fault.nil?
+      rescue ::ActiveRecord::ActiveRecordError
+        false
+      end
 
       # Each question to the embedded broker would wait ten seconds for an answer that does not come.
       def admin
