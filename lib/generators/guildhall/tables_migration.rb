@@ -7,6 +7,7 @@ module Guildhall
   module Generators
     # The migration of tables of ours; for an application that has it, of an earlier version, one that adds what its tables lack.
     module TablesMigration
+      extend ActiveSupport::Concern
       include ::ActiveRecord::Generators::Migration
 
       UPDATE = File.expand_path("update_tables.rb.tt", __dir__)
