@@ -191,7 +191,7 @@ module Guildhall
           letters = letters(batch)
           failed = batch.jobs.where(job_id: letters.keys).order(:id).limit(SHOWN).to_a
           others = batch.jobs.where.not(id: failed.map(&:id)).order(:id).limit(SHOWN - failed.size).to_a
-          {batch: batch_row(batch), failed: batch.jobs.where(job_id: letters.keys).count,
+          {batch: batch_row(batch), more: @more, failed: batch.jobs.where(job_id: letters.keys).count,
            jobs: [*failed, *others].map { |job| job_row(job, letters[job.job_id]) }}
         end
 
@@ -203,11 +203,12 @@ module Guildhall
         # @return [Hash{String=>Hash}] the last dead letter of each job of the batch
         def letters(batch)
           topics = queues.filter_map { |_, name| dead_letters(name) }.uniq
+          @more = false # whether there are more than could be read
           topics.each_with_object({}) do |topic, found|
             header = {Kafka::ActiveJob::TRACKED_HEADER => batch.id.to_s}
-            cluster.search(topic, from: batch.created_at.to_time, headers: header, seconds: SECONDS).run do |one|
-              id = job_id(one) and found[id] = letter(one.record)
-            end
+            search = cluster.search(topic, from: batch.created_at.to_time, headers: header, seconds: SECONDS)
+            progress = search.run { |one| job_id(one)&.then { |id| found[id] = letter(one.record) } }
+            @more ||= !progress.stopped_by.nil?
           rescue Kafka::UnknownTopicError
             next # no job has failed yet
           end
