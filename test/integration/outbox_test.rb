@@ -15,6 +15,7 @@ class OutboxOnDatabasesTest < GuildhallTest
   ACCOUNT = File.expand_path("outbox/account.rb", __dir__)
   WAKING = File.expand_path("outbox/waking.rb", __dir__)
   REFUSED = File.expand_path("outbox/refused.rb", __dir__)
+  MISSING = File.expand_path("outbox/missing.rb", __dir__)
   REAL = ENV.fetch("KAFKA_BOOTSTRAP_SERVERS", "")
   LIMIT = 600
 
@@ -29,6 +30,10 @@ class OutboxOnDatabasesTest < GuildhallTest
   # PostgreSQL wakes the relay; one whose connection is cut gets another.
   def test_waking_and_connections_on_postgresql = with_server(:postgresql) { |server| assert_waking(server) }
   def test_connections_on_mariadb = with_server(:mariadb) { |server| assert_waking(server) }
+
+  # A table or a column that is not there is named, with the command that makes it.
+  def test_missing_tables_on_postgresql = with_server(:postgresql) { |server| assert_silent(MISSING, server) }
+  def test_missing_tables_on_mariadb = with_server(:mariadb) { |server| assert_silent(MISSING, server) }
 
   def test_what_a_broker_refuses
     need_broker
@@ -60,8 +65,10 @@ class OutboxOnDatabasesTest < GuildhallTest
     with_server(kind) { |server| run_account({**server.settings, pool: 30}) }
   end
 
-  def assert_waking(server)
-    out, err, status = run_program(WAKING, {**server.settings, pool: 30})
+  def assert_waking(server) = assert_silent(WAKING, server)
+
+  def assert_silent(program, server)
+    out, err, status = run_program(program, {**server.settings, pool: 30})
     assert_equal ["", true], [out, status.success?], err
   end
 

@@ -6,10 +6,7 @@ require "active_job"
 require "active_support/all"
 require "guildhall/kafka/active_job"
 
-JOBS_MIGRATION = File.join(WarningsRaise::ROOT, "lib/generators/guildhall/jobs/templates/create_guildhall_jobs.rb.tt")
-migration_version = "[#{ActiveRecord::Migration.current_version}]" # which the template asks for
-eval(ERB.new(File.read(JOBS_MIGRATION)).result(binding)) # rubocop:disable Security/Eval
-CreateGuildhallJobs.migrate(:up)
+GeneratedMigrations.run("jobs")
 
 ActiveJob::Base.include(ActiveJob::EnqueueAfterTransactionCommit) # as Rails does
 ActiveJob::Base.logger = Logger.new(nil)

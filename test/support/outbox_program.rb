@@ -3,8 +3,7 @@
 # An outbox in a process of its own: Active Record brings Active Support's JSON with it. In a database of SQLite's, or in the one that DATABASE
 # names (JSON of Active Record's settings). The tables are those of the generator's migration.
 require_relative "warnings_raise"
-require "active_record"
-require "erb"
+require_relative "generated_migrations"
 require "guildhall/kafka"
 require "guildhall/kafka/testing"
 require "json"
@@ -12,15 +11,6 @@ require "tmpdir"
 
 FOLDER = Dir.mktmpdir
 at_exit { FileUtils.rm_rf(FOLDER) }
-MIGRATION = File.join(WarningsRaise::ROOT, "lib/generators/guildhall/outbox/templates/create_guildhall_outbox.rb.tt")
-
-def migrate
-  migration_version = "[#{ActiveRecord::Migration.current_version}]" # which the template asks for
-  ActiveRecord::Migration.verbose = false
-  eval(ERB.new(File.read(MIGRATION)).result(binding)) # rubocop:disable Security/Eval
-  CreateGuildhallOutbox.migrate(:up)
-  migration_version
-end
 
 def equal(expected, actual)
   expected == actual || abort("line #{caller_locations(1, 1).first.lineno}: expected #{expected.inspect}, got #{actual.inspect}")
@@ -150,7 +140,7 @@ end
 
 SQLITE = {adapter: "sqlite3", database: File.join(FOLDER, "test.sqlite3"), timeout: 20_000, pool: 30}.freeze
 ActiveRecord::Base.establish_connection(ENV.key?("DATABASE") ? JSON.parse(ENV.fetch("DATABASE"), symbolize_names: true) : SQLITE)
-migrate
+GeneratedMigrations.run("outbox")
 Outbox = Guildhall::Outbox
 Message = Outbox::Message
 Outbox::Shard.prepare

@@ -63,6 +63,8 @@ class RecordedCluster
     Admin::Topics::Topic.new(name:, id: "x", internal: false, partitions: [partition], settings: {"retention.ms" => setting})
   end
 
+  def batches = []
+  def batch(_id) = nil
   def cluster = raise(Guildhall::Kafka::UnreachableError.new(-195, "_TRANSPORT", "Kafka at nowhere does not answer"))
   def forget = nil
   def offsets(_group, _topic) = Broker::Answer.new([], [])

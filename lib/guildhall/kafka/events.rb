@@ -16,6 +16,8 @@ module Guildhall
         "app.stopped" => "unfinished: partitions whose work was not finished in time",
         "batch.finished" => "id, size, seconds: all jobs of this batch of Active Job's are done, so long after it was enqueued, and its " \
                             "last job is enqueued",
+        "batch.measured" => "open, jobs, seconds: how many batches of jobs have not finished, how many of their jobs are not done, and " \
+                            "the age of the oldest batch",
         "broker.reachable" => "broker, seconds: the broker answers again, after so long",
         "broker.unreachable" => "broker, reason, advice: what to check, or nil, seconds: for how long, reminder: false the first time: " \
                                 "the broker cannot be reached, or does not answer",

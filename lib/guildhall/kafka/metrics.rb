@@ -14,6 +14,10 @@ module Guildhall
       Metric = Data.define(:name, :type, :unit, :tags, :description) do
         # @return [String] the name in StatsD and OpenTelemetry
         def full_name = "guildhall.#{name}"
+
+        # Of the application's database: whoever adds up what its processes say counts it several times.
+        # @return [Boolean] whether all processes say the same
+        def shared? = type == :gauge && name.start_with?("outbox.", "batches.")
       end
 
       PLACE = %i[group topic partition].freeze
@@ -79,6 +83,9 @@ module Guildhall
          "Messages of the outbox that wait to be sent, 100,000 at most; all processes say the same"],
         ["outbox.seconds", :gauge, :seconds, [], "Age of the oldest of them"],
         ["outbox.parked", :gauge, :messages, [], "Messages of the outbox that brokers have refused, until they are retried or deleted"],
+        ["batches.open", :gauge, :batches, [], "Batches of jobs that have not finished; all processes say the same"],
+        ["batches.jobs", :gauge, :jobs, [], "Their jobs that are not done: they wait, are at work, or are dead letters"],
+        ["batches.seconds", :gauge, :seconds, [], "Age of the oldest of these batches"],
         ["gc.share", :gauge, :ratio, [], "Share of the time that the garbage collector took, since the last value"]
       ].map { |name, type, unit, tags, description| Metric.new(name:, type:, unit:, tags: tags.dup.freeze, description:) }.freeze
 

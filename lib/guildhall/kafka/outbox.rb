@@ -27,11 +27,15 @@ module Guildhall
         include Error
       end
 
-      # The migration has not run.
+      # The migration has not run, or only that of an earlier version.
       class MissingTablesError < ::RuntimeError
         include Error
 
-        def message = "the outbox has no tables: run bin/rails generate guildhall:outbox, and bin/rails db:migrate"
+        # @param what [String] is missing
+        # @param generator [String] that makes its migration, without "guildhall:"
+        def initialize(what = "the outbox has no tables", generator = "outbox")
+          super("#{what}: run bin/rails generate guildhall:#{generator}, and bin/rails db:migrate")
+        end
       end
 
       class << self
@@ -40,6 +44,7 @@ module Guildhall
         # @param messages [Hash, Array<Hash>] as {Producer#produce_async} takes them
         # @raise [Guildhall::ArgumentError] when one is none
         # @raise [Guildhall::EncodeError] and whatever the steps raise: nothing was written
+        # @raise [MissingTablesError] where the migration has not run
         # @raise [::ActiveRecord::ActiveRecordError] when the database refuses them
         def produce(messages)
           made = Kafka.producer.made(messages.is_a?(Hash) ? [messages] : messages)

@@ -7,6 +7,7 @@ require_relative "broker/target_check"
 require_relative "group/members"
 require_relative "reachability"
 require_relative "decoding"
+require_relative "outbox_check"
 require_relative "runtime/backpressure"
 require_relative "runtime/contention"
 require_relative "runtime/full_collections"
@@ -275,8 +276,14 @@ module Guildhall
       # Not at once: missing topics are still being created, and a process that runs briefly needs no check.
       def check_soon
         @timer.after(CHECK_AFTER_SECONDS) do
-          in_background { ErrorBoundary.run(->(raised) { error(raised, "advise") }) { check_targets } }
+          [method(:check_targets), method(:check_outbox)].each do |check|
+            in_background { ErrorBoundary.run(->(raised) { error(raised, "advise") }, &check) }
+          end
         end
+      end
+
+      def check_outbox
+        OutboxCheck.problems(config)&.each { |problem| advise(:settings, problem.to_s, group: nil, topic: nil) }
       end
 
       def check_targets

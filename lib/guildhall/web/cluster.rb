@@ -13,11 +13,12 @@ module Guildhall
       # How many questions for lag it stays connected for: that for all groups of the application, and one for each group that was looked at
       # last. Each takes a client of its own.
       GROUPS = 8
+      BATCHES = 100 # of jobs, that are shown
       NO_BROKER = "The embedded broker of development cannot answer the dashboard: start a broker (docker compose -f compose.kafka.yaml " \
                   "up -d kafka) and set KAFKA_BOOTSTRAP_SERVERS=localhost:9092"
       # For which brokers that have not answered are not asked again: to ask takes as long, and nobody else is answered meanwhile.
       SILENT_SECONDS = 12
-      private_constant :GROUPS, :NO_BROKER, :SILENT_SECONDS
+      private_constant :GROUPS, :BATCHES, :NO_BROKER, :SILENT_SECONDS
 
       def initialize(application)
         @application = application
@@ -78,6 +79,13 @@ module Guildhall
       # @return [Array] of the application's scheduled tasks
       def tasks = remember(:tasks) { routes.any?(&:scheduled_tasks) ? @application.scheduled_tasks : [] }
 
+      # @return [Array<Kafka::ActiveJob::Batch>] those of the database of this process that have not finished, the oldest first; empty: the
+      #   application has no batches of jobs, or they are not known here
+      def batches = batches? ? Kafka::ActiveJob::Batch.order(:id).limit(BATCHES).to_a : []
+
+      # @return [Kafka::ActiveJob::Batch, nil] nil: it has finished, or there was none
+      def batch(id) = (Kafka::ActiveJob::Batch.find_by(id:) if batches?)
+
       # @param hours [Integer] of minutes that are wanted
       # @return [Reports::View] of what processes report; while brokers do not answer, of what they had reported
       def reports(hours: 1) = @reports.view(hours:).then { |view| @silence ? view.as_reported : view }
@@ -126,6 +134,13 @@ module Guildhall
       end
 
       private
+
+      # Pages do without a database that does not answer.
+      def batches?
+        @application.config.outbox && Kafka.const_defined?(:ActiveJob, false) && Kafka::ActiveJob::Batch.fault.nil?
+      rescue ::ActiveRecord::ActiveRecordError
+        false
+      end
 
       # Each question to the embedded broker would wait ten seconds for an answer that does not come.
       def admin

@@ -21,6 +21,8 @@ module Guildhall
       def routes = @own ? super : []
       def own_groups = @own ? super : []
       def tasks = @own ? super : []
+      def batches = @own ? super : []
+      def batch(id) = (super if @own)
       def lag(group = nil) = group || @own ? super : Kafka::Broker::Answer.new([], [])
     end
   end

@@ -31,6 +31,7 @@ module Guildhall
         ["groups", :group, :topic] => Pages::Partitions, ["groups", :group, :topic, :partition] => Pages::Partition,
         ["processes"] => Pages::Processes, ["processes", :process] => Pages::OneProcess, ["changes"] => Pages::Changes, ["pool"] => Pages::Pool,
         ["errors"] => Pages::Errors, ["errors", :fingerprint] => Pages::Cause, ["jobs"] => Pages::Jobs, ["jobs", :queue] => Pages::JobQueue,
+        ["jobs", "batches", :batch] => Pages::JobBatch,
         ["topics"] => Pages::Topics, ["topics", :topic] => Pages::Topic, ["topics", :topic, "messages"] => Pages::Messages,
         ["topics", :topic, :partition, :offset] => Pages::Message, ["topics", :topic, :partition, :offset, "payload"] => Pages::Payload,
         ["dead-letters"] => Pages::DeadLetterTopics, ["dead-letters", :topic] => Pages::DeadLetters,

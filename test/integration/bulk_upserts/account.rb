@@ -1,8 +1,8 @@
 # frozen_string_literal: true
 
-# An account of every message of a topic whose consumer keeps a table of PostgreSQL's, on the brokers that it is given: upserts, deletions, rows
-# that the database refuses, and payloads that are no JSON, of the same keys, while consumers are killed (-9) before and after their commit, and
-# run into deadlocks and serialization failures. At the end each key is as its last good message says, each bad message is a dead letter or was superseded within its
+# An account of every message of a topic whose consumer keeps a table of PostgreSQL's or MariaDB's, on the brokers that it is given: upserts,
+# deletions, rows that the database refuses, and payloads that are no JSON, of the same keys, while consumers are killed (-9) before and after
+# their commit, and run into deadlocks and (PostgreSQL) serialization failures. At the end each key is as its last good message says, each bad message is a dead letter or was superseded within its
 # batch, and no good message is a dead letter. Usage: account.rb SERVERS, with DATABASE in the environment.
 require_relative "../../support/warnings_raise"
 require "active_record"
@@ -14,6 +14,11 @@ require "tmpdir"
 
 SERVERS = ARGV.fetch(0)
 DATABASE = JSON.parse(ENV.fetch("DATABASE"), symbolize_names: true)
+POSTGRESQL = DATABASE.fetch(:adapter) == "postgresql"
+# Of sessions: of the members that are killed, and of those that go on.
+VARIABLES = if POSTGRESQL then ["read committed", "serializable"].map { |level| {default_transaction_isolation: level} }
+            else %w[READ-COMMITTED REPEATABLE-READ].map { |level| {tx_isolation: level} }
+            end.freeze
 KEYS = 150
 STEPS = [%w[written 2], %w[committed 2], %w[written 5], %w[committed 5]].freeze
 MEMBER = File.expand_path("member.rb", __dir__)
@@ -23,7 +28,7 @@ LIMIT = 120
 SEED = Integer(ENV.fetch("SEED", Random.new_seed % 100_000))
 srand(SEED)
 
-ActiveRecord::Base.establish_connection(**DATABASE)
+ActiveRecord::Base.establish_connection(**DATABASE, variables: POSTGRESQL ? {} : {tx_isolation: "READ-COMMITTED"})
 ActiveRecord::Schema.verbose = false
 ActiveRecord::Schema.define do
   create_table(:orders) do |table|
@@ -33,6 +38,7 @@ ActiveRecord::Schema.define do
     table.timestamps
     table.check_constraint("cents >= 0", name: "cents_not_negative")
   end
+  create_table(:ballast) { |table| table.string(:text) }
 end
 class Order < ActiveRecord::Base; end
 
@@ -99,25 +105,31 @@ class Plan
   end
 end
 
-def spawn_member(*step, isolation: "read committed")
-  Process.spawn({"ISOLATION" => isolation}, RbConfig.ruby, "-W0", MEMBER, JSON.generate(DATABASE), SERVERS, TOPIC, *step, out: [LOG, "a"], err: %i[child out])
+def spawn_member(*step, variables: VARIABLES.first)
+  Process.spawn({"VARIABLES" => JSON.generate(variables)}, RbConfig.ruby, "-W0", MEMBER, JSON.generate(DATABASE), SERVERS, TOPIC, *step, out: [LOG, "a"], err: %i[child out])
 end
 
 def ended?(pid) = Process.wait(pid, Process::WNOHANG)
 def count(text) = File.read(LOG).scan(text).size
 
-# Locks a row, waits until a member waits for it, and then wants the rows that the member has written meanwhile.
+WAITING = if POSTGRESQL then "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND pid <> pg_backend_pid()"
+          else "SELECT count(*) FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'"
+          end
+
+# Locks a row, waits until a member waits for it, and then wants the rows that the member has written meanwhile. PostgreSQL ends the transaction
+# that notices, MariaDB the one that has written less.
 def provoke_deadlock
   Order.transaction do
-    Order.connection.execute("SET LOCAL deadlock_timeout = '60s'")
-    held = Order.lock.order("random()").first || raise(ActiveRecord::Rollback)
+    if POSTGRESQL then Order.connection.execute("SET LOCAL deadlock_timeout = '60s'")
+    else Order.connection.execute("INSERT INTO ballast (text) SELECT seq FROM seq_1_to_3000")
+    end
+    held = Order.lock.find_by(id: Order.pluck(:id).sample) || raise(ActiveRecord::Rollback)
     limit = Guildhall::Clock.now + 5
-    waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND pid <> pg_backend_pid()"
-    sleep(0.01) while Order.connection.select_value(waiting).zero? && Guildhall::Clock.now < limit
+    sleep(0.01) while Order.connection.select_value(WAITING).zero? && Guildhall::Clock.now < limit
     Order.where.not(id: held.id).lock.load
     raise ActiveRecord::Rollback
   end
-rescue ActiveRecord::Deadlocked
+rescue ActiveRecord::Deadlocked, ActiveRecord::LockWaitTimeout
   nil # the other side was chosen
 end
 
@@ -135,9 +147,9 @@ begin
     running = steps.map { |step| spawn_member(*step) }
     running.each { |pid| eventually("killed at #{steps}") { ended?(pid) && ($?.termsig == 9 || abort("#{$?}:\n#{log}")) } } # by itself
   end
-  running = Array.new(2) { spawn_member(isolation: "serializable") }
+  running = Array.new(2) { spawn_member(variables: VARIABLES.last) }
   eventually("a member runs into a deadlock") { provoke_deadlock || count("ActiveRecord::Deadlocked:").positive? }
-  eventually("transactions cannot be serialized") { count("ActiveRecord::SerializationFailure:").positive? }
+  eventually("transactions cannot be serialized") { count("ActiveRecord::SerializationFailure:").positive? } if POSTGRESQL
   ended = true
   writer.join
   eventually(-> { "table: #{(Order.pluck(:number, :status) - plan.table.to_a).first(5)}, missing #{(plan.table.to_a - Order.pluck(:number, :status)).first(5)}" }) do

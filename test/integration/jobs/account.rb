@@ -13,9 +13,7 @@ require "active_job"
 require "active_support/all"
 require "guildhall/kafka/active_job"
 require_relative "classes"
-migration_version = "[#{ActiveRecord::Migration.current_version}]" # which the template asks for
-eval(ERB.new(File.read(File.join(WarningsRaise::ROOT, "lib/generators/guildhall/jobs/templates/create_guildhall_jobs.rb.tt"))).result(binding)) # rubocop:disable Security/Eval
-CreateGuildhallJobs.migrate(:up)
+GeneratedMigrations.run("jobs")
 
 SERVERS = ARGV.fetch(0)
 STEPS = %w[performed deleted counted finished].shuffle.freeze

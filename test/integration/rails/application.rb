@@ -11,7 +11,7 @@ class GeneratedApplication
   VERSIONS = {"8.1" => "8.1.4.1", "8.0" => "8.0.5.2", "7.2" => "7.2.4"}.freeze
   PARTS = %w[railties activerecord activejob actionpack actionview activemodel activesupport].freeze
   OTHERS = {"karafka-rdkafka" => "0.31.0", "sqlite3" => "2.10.2", "puma" => "8.0.2", "minitest" => "5.27.0",
-            "prometheus-client" => "5.0.0", "dogstatsd-ruby" => "5.7.1",
+            "rspec-rails" => "8.0.4", "prometheus-client" => "5.0.0", "dogstatsd-ruby" => "5.7.1",
             "json" => "~> 2.10"}.freeze # Active Support before 8.1 needs an older json than the newest
   LEFT_OUT = %w[action-mailer active-storage action-mailbox action-text action-cable javascript hotwire jbuilder system-test bootsnap
                 dev-gems solid kamal docker ci rubocop brakeman thruster asset-pipeline git keeps bundle bundler-audit].freeze

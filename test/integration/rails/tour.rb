@@ -63,6 +63,25 @@ class Tour
     Rails.error.subscribe(Tracker.new)
     ActiveSupport::Notifications.subscribe("consumed.consumer.guildhall") { Rails.root.join("tmp/notified").write("") }
   RUBY
+  SPEC = <<~'RUBY'
+    require "rails_helper"
+    require "guildhall/kafka/testing/rspec"
+
+    RSpec.describe SpecifiedConsumer do
+      let(:topic) { Guildhall::Kafka::Testing.topic("specified") }
+
+      it "has matchers" do
+        topic.deliver(Guildhall::Kafka::Testing.message({"status" => "new", "cents" => 1}, key: "1"), "{")
+        expect(topic).to have_marked.and have_dead_lettered(payload: "{", times: 1)
+        expect(topic).not_to have_produced
+        expect { Guildhall::Kafka.producer.produce_sync(topic: "mails", payload: {id: 7}.to_json) }.to have_produced(payload: a_hash_including("id" => 7))
+      end
+
+      it "is not met where nothing was delivered" do
+        expect { expect(topic).to have_marked }.to raise_error(Guildhall::ArgumentError, /nothing was delivered/)
+      end
+    end
+  RUBY
   SETTINGS = <<~'RUBY'
     config.health = {port: Integer(ENV.fetch("HEALTH_PORT", 9292)), host: "127.0.0.1"}
     config.metrics << Guildhall::Kafka::Metrics::Prometheus.new
@@ -88,6 +107,14 @@ class Tour
       consumer(:revoke, *arguments)
       abort("left: #{(tree.to_a - before.to_a).inspect}") unless tree == before
     end
+    class Ledger
+      def self.connection_db_config = Struct.new(:adapter).new("trilogy")
+      def self.columns = []
+    end
+    ledger = ["Ledgers", "--upsert", "Ledger", "--unique-by", "number"]
+    consumer(:invoke, *ledger)
+    abort("of MariaDB") unless tree.fetch(Rails.root.join("app/consumers/ledgers_consumer.rb").to_s).include?("Ledger.upsert_all(rows)\n")
+    consumer(:revoke, *ledger)
     dev = Rails.root.join("bin/dev")
     ours = dev.read
     abort("bin/dev: #{ours}") unless ours.include?("bin/guildhall")
@@ -172,6 +199,7 @@ class Tour
       "db:migrate" => -> { @application.rails("db:migrate") },
       "the generated test" => -> { generated_test },
       "bulk upserts, by the guide" => -> { upserts },
+      **(@version == "8.1" ? {"with RSpec" => -> { specs }} : {}),
       "bin/guildhall routes" => -> { routes },
       "bin/guildhall server" => -> { serve },
       "consumed" => -> { consumed },
@@ -257,7 +285,9 @@ class Tour
     @application.rails("generate", "model", "Order", "number:integer", "topic:string", "--no-fixture", "--no-test-framework")
     @application.rails("generate", "model", "Shipment", "customer:string", "number:integer", "by:string", "executions:integer", "--no-test-framework")
     @application.rails("generate", "guildhall:consumer", "Orders", "--topic", @orders, "--codec", "json")
-    %w[outbox jobs].each { |name| @application.rails("generate", "guildhall:#{name}") }
+    %w[outbox jobs outbox].each { |name| @application.rails("generate", "guildhall:#{name}") } # the first one again, as after an upgrade
+    migrations = Dir[File.join(@application.root, "db/migrate/*")].map { |file| File.basename(file)[/\d+_(\D+)/, 1] }
+    check((%w[create_guildhall_outbox.rb create_guildhall_jobs.rb update_guildhall_outbox_to_] - migrations).empty?, migrations.to_s)
     settings = File.read(File.join(@application.root, "config/guildhall.rb"))
     check(settings.match?(/^Guildhall::Kafka.configure do \|config\|\n  # .*\n  config.outbox = true\n  # .*\n  config.concurrency = 4\n/),
       "the outbox is not switched on")
@@ -298,6 +328,18 @@ class Tour
     @application.edit("config/guildhall.rb") { |text| text.gsub('"items', "\"items-#{@orders}") }
     create_topic("items-#{@orders}")
     create_topic("items-#{@orders}.dead") if @broker
+  end
+
+  # The generated examples, and matchers, in RSpec; it leaves nothing, for the other steps are Minitest's.
+  def specs
+    @application.rails("generate", "rspec:install")
+    consumer = ["guildhall:consumer", "Specified", "--topic", "specified", "--upsert", "Item", "--unique-by", "number"]
+    @application.rails("generate", *consumer)
+    @application.write("spec/matchers_spec.rb", SPEC)
+    out = @application.run(RbConfig.ruby, "-W0", "-e", "load Gem.bin_path('rspec-core', 'rspec')", "--", "spec", env: {**@environment, "RAILS_ENV" => "test"})
+    check(out.include?("3 examples, 0 failures"), "examples: #{out}")
+    @application.rails("destroy", *consumer)
+    FileUtils.rm_rf([".rspec", "spec"].map { |name| File.join(@application.root, name) })
   end
 
   def renamed(text) = text.gsub("orders", "items").gsub("Orders", "Items").gsub("Order", "Item")

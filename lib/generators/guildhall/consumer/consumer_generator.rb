@@ -98,6 +98,15 @@ module Guildhall
         @columns = {}
       end
 
+      # MySQL and MariaDB find the unique index themselves, and take no `unique_by`.
+      def upserted = finds_unique_index? ? "rows" : "rows, unique_by: :#{unique_by}"
+
+      def finds_unique_index?
+        model.constantize.connection_db_config.adapter.match?(/mysql|trilogy/)
+      rescue NameError, ::ActiveRecord::ActiveRecordError
+        false
+      end
+
       # As `rows` takes them.
       def columns_of_rows = ["#{unique_by}: :key", *columns.keys.map { |name| "#{name}: #{name.inspect}" }].join(", ")
 

@@ -1,12 +1,12 @@
 # frozen_string_literal: true
 
-require "rails/generators/active_record"
+require_relative "../tables_migration"
 
 module Guildhall
   module Generators
     # `bin/rails generate guildhall:jobs`: the tables of unique jobs and of batches.
     class JobsGenerator < ::Rails::Generators::Base
-      include ::ActiveRecord::Generators::Migration
+      include TablesMigration
 
       class_option :database, type: :string, aliases: %w[--db],
         desc: "The database of the migration: that of the outbox (default: the primary one)"
@@ -14,12 +14,8 @@ module Guildhall
       desc "Adds a migration for the tables of unique jobs and batches"
 
       def create_migration_file
-        migration_template "create_guildhall_jobs.rb.tt", File.join(db_migrate_path, "create_guildhall_jobs.rb")
+        create_or_update("guildhall_jobs")
       end
-
-      private
-
-      def migration_version = "[#{::ActiveRecord::Migration.current_version}]"
     end
   end
 end

@@ -1,12 +1,12 @@
 # frozen_string_literal: true
 
-require "rails/generators/active_record"
+require_relative "../tables_migration"
 
 module Guildhall
   module Generators
     # `bin/rails generate guildhall:outbox`: the tables of the transactional outbox, and the setting that sends its messages.
     class OutboxGenerator < ::Rails::Generators::Base
-      include ::ActiveRecord::Generators::Migration
+      include TablesMigration
 
       SETTINGS = "config/guildhall.rb"
       SETTING = "  # bin/guildhall server sends what Guildhall::Outbox has written to the database.\n  config.outbox = true\n"
@@ -20,7 +20,7 @@ module Guildhall
       desc "Adds a migration for the tables of the transactional outbox, and switches its relay on"
 
       def create_migration_file
-        migration_template "create_guildhall_outbox.rb.tt", File.join(db_migrate_path, "create_guildhall_outbox.rb")
+        create_or_update("guildhall_outbox")
       end
 
       def switch_on
@@ -31,10 +31,6 @@ module Guildhall
         inject_into_file SETTINGS, CONCURRENCY, after: CONFIGURE unless chosen
         inject_into_file SETTINGS, SETTING, after: CONFIGURE
       end
-
-      private
-
-      def migration_version = "[#{::ActiveRecord::Migration.current_version}]"
     end
   end
 end

@@ -18,6 +18,8 @@ module Guildhall
       class Batch < Outbox::Record
         self.table_name = "guildhall_job_batches"
 
+        # @api private
+        COLUMNS = %w[id size pending on_finish created_at].freeze
         CODEC = MessagePack.new(symbolize_names: true)
         private_constant :CODEC
 
@@ -25,6 +27,9 @@ module Guildhall
         class FinishedError < ::RuntimeError
           include Error
         end
+
+        # open: batches that have not finished; jobs: those of them that are not done; seconds: the age of the oldest batch
+        Status = Data.define(:open, :jobs, :seconds)
 
         class << self
           # Writes batch and jobs to the database, in the transaction at hand or one of their own: all of them, or none. The relay of the
@@ -41,8 +46,14 @@ module Guildhall
             check_last(on_finish)
             message = Kafka.producer.made([on_finish.queue_adapter.message_of(on_finish)]).first
             transaction(requires_new: true) do
-              create!(size: 0, pending: 0, on_finish: MessagePack.encode(message)).add(jobs)
+              explaining { create!(size: 0, pending: 0, on_finish: MessagePack.encode(message)) }.add(jobs)
             end
+          end
+
+          # @return [Status]
+          def status
+            oldest = order(:id).pick(:created_at)
+            Status.new(open: count, jobs: sum(:pending), seconds: oldest ? [Time.now - oldest, 0.0].max : 0.0)
           end
 
           # @return [Batch, nil] that of the job which this thread performs; nil: it belongs to none

@@ -13,6 +13,8 @@ module Guildhall
       class TrackedJob < Outbox::Record
         self.table_name = "guildhall_tracked_jobs"
 
+        # @api private
+        COLUMNS = %w[id job_id job_class batch_id unique_key expires_at created_at].freeze
         KEYS = %w[_aj_symbol_keys _aj_ruby2_keywords].freeze
         AT_ONCE = 1_000 # rows of one statement
         private_constant :KEYS, :AT_ONCE
@@ -29,7 +31,7 @@ module Guildhall
           # @api private
           def track(jobs, batch_id = nil)
             rows = jobs.to_h { |job| [job, row_of(job, batch_id)] }.compare_by_identity
-            refused = insert_rows(rows)
+            refused = explaining { insert_rows(rows) }
             # In this order: who looks for a row that is not there before inserting it locks the gap on MySQL, and two who do so deadlock.
             return refused unless refused.any? && expire(refused.map { |job| rows[job][:unique_key] })
 

@@ -2,6 +2,7 @@
 
 require_relative "../admin"
 require_relative "../application/clients"
+require_relative "../outbox_check"
 require_relative "../routing/rights"
 require_relative "check/connection"
 require_relative "check/routes"
@@ -14,7 +15,7 @@ module Guildhall
       class Check
         # One thing that was looked at.
         #
-        # - area: "brokers", "cluster", "topics", "groups", "transactions", "registries"
+        # - area: "brokers", "cluster", "topics", "groups", "transactions", "registries", "outbox"
         # - status: :ok, :warning (it works, and will not for ever, or not as one would think) or :problem
         # - cure: a command, or a line of the settings, that mends it; nil where the text says it, or nothing has to be done
         Finding = Data.define(:area, :name, :status, :text, :cure) do
@@ -42,6 +43,7 @@ module Guildhall
           end
           clusters.each { |settings, routes, needed| check(settings, routes, needed, note) }
           registries(note)
+          outbox(note)
           found
         end
 
@@ -67,6 +69,13 @@ module Guildhall
 
             Routes.new(connections, routes, needed, @routes, @application.config, @clients, note).run
           end
+        end
+
+        # Also of an application without routes.
+        def outbox(note)
+          problems = OutboxCheck.problems(@application.config, load_jobs: true) or return
+          problems.each { |problem| note.call("outbox", problem.name, :problem, problem.text, cure: problem.cure) }
+          note.call("outbox", "tables", :ok, "are there, and have all columns") if problems.empty?
         end
 
         def registries(note)

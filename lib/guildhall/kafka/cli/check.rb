@@ -16,7 +16,7 @@ module Guildhall
         TEXT
         private_constant :MARKS, :NOTES
 
-        def self.summary = "Check brokers, login, rights, topics and groups of the application; name the first step that fails"
+        def self.summary = "Check brokers, login, rights, topics, groups and outbox of the application; name the first step that fails"
 
         private
 
@@ -28,7 +28,7 @@ module Guildhall
         def perform
           require_relative "../admin/check"
           routes = Kafka.routes.any? ? Kafka.application.check!.then { Kafka.application.validate! } : []
-          Kafka.application.advice.each { |message| @err.puts("guildhall: warning: #{message}") } if routes.any?
+          Kafka.application.advice.each { |message| @err.puts("guildhall: warning: #{message}") }
           found = Admin::Check.new(Kafka.application, routes).run { |finding| print_finding(finding) }
           conclude(found)
         end

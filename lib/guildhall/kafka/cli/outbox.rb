@@ -48,7 +48,11 @@ module Guildhall
           "--json is for outbox status and list only" if @options[:json] && @action == "retry"
         end
 
-        def perform = act(Kafka::Outbox::Message)
+        def perform
+          Kafka::Outbox::Message.explaining { act(Kafka::Outbox::Message) }
+        rescue ::ActiveRecord::ActiveRecordError => error
+          raise CommandError, "the outbox's database: #{error.class}: #{error.message}"
+        end
 
         def act(messages)
           case @action
@@ -59,8 +63,6 @@ module Guildhall
             @out.puts("#{Printable.count(count, "message is", "messages are")} sent again")
           end
           nil
-        rescue ::ActiveRecord::ActiveRecordError => error
-          raise CommandError, "the outbox's database: #{error.class}: #{error.message}"
         end
 
         def print_status(status)

@@ -22,7 +22,7 @@ module Guildhall
                              partition.stalled partition.abandoned
                              dead_letter_queue.dispatched retry_topic.dispatched consumer.retrying consumer.threads_left
                              key.limit_reached key.parked outbox.parked signals.ignored swarm.process_restarting swarm.process_stopping],
-          Logger::DEBUG => %w[consumer.consumed consumer.skipped consumer.shutdown consumer.revoked dead_letter_queue.blocked
+          Logger::DEBUG => %w[batch.measured consumer.consumed consumer.skipped consumer.shutdown consumer.revoked dead_letter_queue.blocked
                               forwarding.blocked filter.rejected filter.waiting garbage_collection.run lag.measured messages.produced
                               offsets.committed outbox.measured outbox.sent statistics.emitted swarm.forked transaction.committed
                               transaction.aborted]

@@ -108,6 +108,8 @@ module Guildhall
         def outbox_sent(topic:, size:) = record("outbox.sent", size, {topic:})
         def outbox_measured(**figures) = figures.each { |name, value| record("outbox.#{name}", value) }
 
+        def batch_measured(**figures) = figures.each { |name, value| record("batches.#{name}", value) }
+
         def partition_stalled(**payload) = count("stalled", payload)
 
         def lag_measured(partitions:, **)

@@ -16,7 +16,8 @@ module Guildhall
           "Failures" => %w[retries retry_topic parked dead_letters errors],
           "Brokers and schema registries" => %w[broker. oauth_token. schema_registry.], "Group" => %w[members rebalances commit],
           "Transactions and schedules" => %w[transaction schedule],
-          "Threads and workers" => %w[runners pool gc], "Producing" => %w[produce outbox]
+          "Threads and workers" => %w[runners pool gc], "Producing" => %w[produce outbox],
+          "Batches of jobs" => %w[batches]
         }.freeze
         FORMATS = %w[markdown grafana datadog].freeze # each a method
         GRAFANA_UNITS = {seconds: "s", bytes: "bytes", ratio: "percentunit"}.freeze
@@ -104,7 +105,7 @@ module Guildhall
           def lines_of(metric) = metric.tags - [:partition]
 
           # How a gauge's values of several processes and partitions become one.
-          def over_all(metric) = metric.unit == :seconds ? "max" : "sum"
+          def over_all(metric) = metric.unit == :seconds || metric.shared? ? "max" : "sum"
         end
       end
     end

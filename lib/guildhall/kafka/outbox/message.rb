@@ -12,6 +12,8 @@ module Guildhall
 
         # The header with the row's number: what a relay has sent twice has the same.
         HEADER = "outbox_id"
+        # @api private
+        COLUMNS = %w[id shard parked topic key payload options error created_at].freeze
         OPTIONS = %i[partition partition_key timestamp headers].freeze # which few messages have
         MOST_COUNTED = 100_000 # of rows that wait: to count millions takes seconds
         CODEC = MessagePack.new(symbolize_names: true)
@@ -27,7 +29,7 @@ module Guildhall
           # @param messages [Array<Hash>] checked ones, whose payloads are bytes
           def write(messages)
             now = Time.now
-            insert_all!(messages.map { |message| row_of(message).merge(created_at: now) }, record_timestamps: false)
+            explaining { insert_all!(messages.map { |message| row_of(message).merge(created_at: now) }, record_timestamps: false) }
             notify
           end
 

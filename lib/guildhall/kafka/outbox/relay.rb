@@ -23,7 +23,7 @@ module Guildhall
       # for the database may not answer.
       class Relay
         POLL_SECONDS = 1 # between two looks for rows, where the database wakes nobody
-        TEND_SECONDS = Shard::Leases::RENEW_SECONDS # between two renewals of leases, and two events outbox.measured
+        TEND_SECONDS = Shard::Leases::RENEW_SECONDS # between two renewals of leases, and two measurements
         ROWS = 100 # of a shard in a turn
         BYTES = 67_108_864 # of payloads in a turn, but for a single row: a process that they do not fit into would be killed by each turn
         FULL_SECONDS = 5 # for room in the producer's queue
@@ -47,6 +47,7 @@ module Guildhall
           @wakes = Thread::Queue.new
           @tend_at = @began_at = Clock.now
           @deadline = @problem = nil
+          @batches = false
           @awaiting = false # whether messages were handed over of which nobody knows yet what has become of them
         end
 
@@ -117,9 +118,10 @@ module Guildhall
         # @yield after each turn
         def relay
           Record.with_connection do |connection|
-            raise MissingTablesError unless connection.table_exists?(Message.table_name)
+            fault = Message.fault || Shard.fault and raise fault
 
             Shard.prepare
+            @batches = batches?
             until stopping?
               tend
               sent = turn
@@ -256,9 +258,15 @@ module Guildhall
           @tend_at = Clock.now + TEND_SECONDS
           ErrorBoundary.run(->(error) { failed(error) }) do
             @leases.renew
-            @application.publish("outbox.measured", **Message.status.to_h) if @application.listening?("outbox.measured")
+            measure("outbox.measured") { Message.status }
+            measure("batch.measured") { ActiveJob::Batch.status } if @batches
           end
         end
+
+        def measure(event) = (@application.publish(event, **yield.to_h) if @application.listening?(event))
+
+        # Whether the application has batches of jobs, whose table is beside the outbox's.
+        def batches? = Kafka.const_defined?(:ActiveJob, false) && ActiveJob::Batch.fault.nil?
 
         # A partition without a leader, say, holds up all shards of the turn.
         def tell_of_silence(topic)

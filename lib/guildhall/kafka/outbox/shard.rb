@@ -10,6 +10,8 @@ module Guildhall
       class Shard < Record
         self.table_name = "guildhall_outbox_shards"
 
+        # @api private
+        COLUMNS = %w[id lease].freeze
         COUNT = 16 # numbered from 1: MySQL takes 0 for "the next number"
 
         # @param key [String, nil] nil: messages without order

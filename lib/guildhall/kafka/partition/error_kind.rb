@@ -50,6 +50,11 @@ module Guildhall
           SQLite3::BusyException SQLite3::LockedException
           Sequel::DatabaseLockTimeout Sequel::SerializationFailure
         ].to_set.freeze
+        # MariaDB's answer to a transaction that writes a row that another one has changed since it was read (from 11.6 on). Active
+        # Record has no class for it.
+        RECORD_CHANGED = 1020
+        # Of clients of MySQL and MariaDB: class => the method that returns the server's number of the error.
+        NUMBERED = {"Trilogy::ProtocolError" => :error_code, "Mysql2::Error" => :error_number}.freeze
         # These pass on an error of another library's: what that is decides. Of any other error the cause is not asked, for it may be one
         # that the application has rescued and dealt with.
         WRAPPERS = %w[
@@ -58,7 +63,7 @@ module Guildhall
         ].to_set.freeze
         UNDECODABLE = [DecodeError, ValidationError].freeze
         NAME = Module.instance_method(:name) # which a class may have replaced
-        private_constant :OUTAGES, :CONTENTION, :WRAPPERS, :UNDECODABLE, :NAME
+        private_constant :OUTAGES, :CONTENTION, :RECORD_CHANGED, :NUMBERED, :WRAPPERS, :UNDECODABLE, :NAME
 
         class << self
           # @param topic [Routing::Topic] whose route may name further classes that are outages
@@ -67,7 +72,8 @@ module Guildhall
             return :outage if topic.retries.transient.any? { |klass| error.is_a?(klass) } || outage?(error)
             return :undecodable if UNDECODABLE.any? { |klass| error.is_a?(klass) }
 
-            listed?(unwrapped(error), CONTENTION) ? :contention : :other
+            errors = unwrapped(error)
+            listed?(errors, CONTENTION) || errors.any? { |one| record_changed?(one) } ? :contention : :other
           end
 
           private
@@ -87,6 +93,10 @@ module Guildhall
             errors = [error]
             errors << errors.last.cause while errors.last.cause && named?(errors.last, WRAPPERS)
             errors
+          end
+
+          def record_changed?(error)
+            NUMBERED.any? { |name, number| named?(error, [name]) && error.public_send(number) == RECORD_CHANGED }
           end
 
           def listed?(errors, names) = errors.any? { |error| named?(error, names) }

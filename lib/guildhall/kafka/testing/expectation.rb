@@ -36,7 +36,8 @@ module Guildhall
         # @raise [Guildhall::ArgumentError] for another subject
         def met?(subject)
           subject = Testing.offline { |producer| producer.tap { subject.call } } if subject.is_a?(Proc) && @kind == :produced
-          @subject = Expectation.checked(subject, "what was #{Expectation.verb(@kind)}", *(Offline::Producer if @kind == :produced))
+          @subject = Expectation.checked(subject, "what was #{Expectation.verb(@kind)}", *(Offline::Producer if @kind == :produced),
+            needed: @kind == :produced ? :acted? : :delivered?)
           @messages = @kind == :produced ? subject.produced : subject.dead_letters
           count = @messages.count { |message| differences(message).empty? }
           @times ? @times === count : count.positive?
@@ -128,11 +129,20 @@ module Guildhall
         class << self
           def verb(kind) = kind == :produced ? "produced" : "dead-lettered"
 
+          # What nothing was done with has neither produced nor marked anything: half of all expectations would be met, whatever the
+          # consumer does.
           # @param others [Array<Class>] that may be asked as well
+          # @param needed [Symbol] what has to be true of a topic
           # @return [OfflineTopic, Object] the subject
-          # @raise [Guildhall::ArgumentError] where it knows nothing of that
-          def checked(subject, what, *others)
-            return subject if [OfflineTopic, *others].any? { |one| one === subject }
+          # @raise [Guildhall::ArgumentError] where it knows nothing of that, or nothing yet
+          def checked(subject, what, *others, needed: :delivered?)
+            return subject if others.any? { |one| one === subject }
+
+            if subject.is_a?(OfflineTopic)
+              return subject if subject.public_send(needed)
+
+              raise Guildhall::ArgumentError, "#{what} is asked of #{subject}, and nothing was delivered to it: call deliver first"
+            end
 
             given = subject.nil? ? "nothing" : Config::Secrets.kind(subject)
             raise Guildhall::ArgumentError, "#{what} is asked of a topic (Testing.topic(\"orders\").deliver(…))" \
@@ -155,8 +165,8 @@ module Guildhall
       class MarkedExpectation
         # @param count [Integer, nil] of the first messages; nil: all that were delivered
         def initialize(count = nil)
-          unless count.nil? || count.is_a?(Integer)
-            raise Guildhall::ArgumentError, "the count of messages that are marked must be an Integer, not #{count.inspect}"
+          unless count.nil? || (count.is_a?(Integer) && !count.negative?)
+            raise Guildhall::ArgumentError, "the count of messages that are marked must be an Integer from 0 on, not #{count.inspect}"
           end
 
           @count = count
@@ -164,7 +174,9 @@ module Guildhall
 
         def met?(topic)
           @topic = Expectation.checked(topic, "what was marked")
-          topic.done == expected
+          return topic.done == expected if expected <= topic.delivered
+
+          raise Guildhall::ArgumentError, "#{expected} messages cannot be marked: #{topic} has got #{topic.delivered}"
         end
 
         def failure(negated: false)

@@ -41,6 +41,7 @@ module Guildhall
           @lanes = {}
           @passed_on = @delivered = 0
           @travelled = 0.0
+          @acted = false
           @arrived = {}.compare_by_identity
           lane(topic)
         end
@@ -130,6 +131,13 @@ module Guildhall
         # @!visibility private
         attr_reader :application
 
+        # @!visibility private
+        # @return [Boolean] whether anything was asked of it, so that the consumer may have produced something
+        def acted? = @acted
+
+        # @!visibility private
+        def delivered? = @delivered.positive?
+
         private
 
         def partition = lane(@topic).partition
@@ -164,6 +172,7 @@ module Guildhall
 
         # Pauses pass at once: time does, for this topic.
         def act
+          @acted = true
           within { yield self }
           MAX_PAUSES.times do
             within { nil while step || pass_on }

@@ -43,10 +43,22 @@ module Guildhall
         def delay_topics = cluster.routes.select(&:delay_topics)
       end
 
-      # Queues of Active Job.
+      # How far a batch of jobs is.
+      module Batches
+        private
+
+        # @param batch [Kafka::ActiveJob::Batch]
+        def batch_row(batch)
+          {id: batch.id, size: batch.size, done: batch.size - batch.pending, began: time(batch.created_at),
+           seconds: [Time.now - batch.created_at, 0.0].max}
+        end
+      end
+
+      # Queues of Active Job, and batches.
       class Jobs < Page
         include GroupRows
         include Queues
+        include Batches
 
         private
 
@@ -54,7 +66,8 @@ module Guildhall
 
         def data
           lag = ask { cluster.lag }
-          {missing:, queues: queues.map { |group, name| queue_row(group, name, lag) }, delayed: delayed(lag), problems: problems(lag)}
+          {missing:, queues: queues.map { |group, name| queue_row(group, name, lag) }, delayed: delayed(lag),
+           batches: cluster.batches.map { |batch| batch_row(batch) }, problems: problems(lag)}
         end
 
         # Those that a group has not passed on yet.
@@ -153,6 +166,67 @@ module Guildhall
           return unless counts.is_a?(Hash) && counts.any?
 
           Printable.words(counts.map { |errors, count| "#{errors.to_s.delete("[]")}: #{count}" }.join("; "), 200)
+        end
+      end
+
+      # One batch of jobs: those that are not done, and which of them are dead letters.
+      class JobBatch < Page
+        include GroupRows
+        include Queues
+        include Batches
+
+        SHOWN = 100
+        SECONDS = 3 # in each topic of dead letters
+        private_constant :SHOWN, :SECONDS
+
+        private
+
+        def crumbs = {"Jobs" => ["jobs"]}
+        def title = "Batch #{names.fetch(:batch)}"
+
+        # Dead letters are searched for.
+        def live? = false
+
+        def data
+          batch = cluster.batch(names.fetch(:batch)) or return {batch: nil}
+          letters = letters(batch)
+          failed = batch.jobs.where(job_id: letters.keys).order(:id).limit(SHOWN).to_a
+          others = batch.jobs.where.not(id: failed.map(&:id)).order(:id).limit(SHOWN - failed.size).to_a
+          {batch: batch_row(batch), more: @more, failed: batch.jobs.where(job_id: letters.keys).count,
+           jobs: [*failed, *others].map { |job| job_row(job, letters[job.job_id]) }}
+        end
+
+        def job_row(job, letter)
+          {id: Printable.words(job.job_id, 64), class: Printable.words(job.job_class, 200), enqueued: time(job.created_at), letter:}
+        end
+
+        # Also of jobs that were replayed since.
+        # @return [Hash{String=>Hash}] the last dead letter of each job of the batch
+        def letters(batch)
+          topics = queues.filter_map { |_, name| dead_letters(name) }.uniq
+          @more = false # whether there are more than could be read
+          topics.each_with_object({}) do |topic, found|
+            header = {Kafka::ActiveJob::TRACKED_HEADER => batch.id.to_s}
+            search = cluster.search(topic, from: batch.created_at.to_time, headers: header, seconds: SECONDS)
+            progress = search.run { |one| job_id(one)&.then { |id| found[id] = letter(one.record) } }
+            @more ||= !progress.stopped_by.nil?
+          rescue Kafka::UnknownTopicError
+            next # no job has failed yet
+          end
+        end
+
+        def letter(record)
+          {topic: record.topic, partition: record.partition, offset: record.offset,
+           error: Kafka::DeadLetterQueue::DeadLetterHeaders.text(record.headers["source_error_class"])&.then { Printable.words(it, 200) }}
+        end
+
+        # @return [String, nil] nil: the payload cannot be read here
+        def job_id(found)
+          payload = found.payload
+          payload = ::JSON.parse(found.record.raw_payload.to_s, max_nesting: 50) unless payload.respond_to?(:[]) && !payload.is_a?(String)
+          payload["job_id"] if payload.is_a?(Hash) || payload.is_a?(Document)
+        rescue ::JSON::ParserError, ::JSON::NestingError
+          nil
         end
       end
     end

@@ -217,6 +217,26 @@ class ActiveJobBatchTest < GuildhallTest
     RUBY
   end
 
+  def test_open_batches_are_measured
+    assert_jobs(<<~'RUBY')
+      Guildhall::Kafka.instrumentation.subscribe("batch.measured") { |event| EVENTS << [event.name, event.payload] }
+      equal({open: 0, jobs: 0, seconds: 0.0}, Batch.status.to_h)
+      first = Batch.enqueue([Job.new(1), Job.new(2)], on_finish: Report.new("x"))
+      Batch.enqueue([Job.new(3)], on_finish: Report.new("x"))
+      first.update!(created_at: Time.now - 50)
+      relaying(FakeProducer.new) do
+        measured = eventually("measured") { events("batch.measured").last }
+        equal([2, 3, true], [measured[:open], measured[:jobs], measured[:seconds].between?(50, 650)])
+      end
+      Batch.with_connection { |connection| connection.drop_table(Batch.table_name) } # an outbox does not need it
+      Outbox.produce(topic: "orders", key: "a", payload: "1")
+      relaying(FakeProducer.new) do |relay|
+        eventually("sent") { Message.none? }
+        equal(nil, relay.problem)
+      end
+    RUBY
+  end
+
   private
 
   def assert_jobs(code) = assert_equal("", assert_ruby("load #{PROGRAM.dump}\n#{BATCH}\n#{code}", options: ["-W0"]))

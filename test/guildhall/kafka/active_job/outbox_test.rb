@@ -51,7 +51,7 @@ class ActiveJobOutboxTest < GuildhallTest
 
   def test_a_database_that_refuses_is_no_false
     assert_jobs(<<~'RUBY')
-      ActiveRecord::Base.connection.drop_table(:guildhall_outbox_messages)
+      ActiveRecord::Base.connection.add_check_constraint(:guildhall_outbox_messages, "topic = 'none'")
       raised(ActiveRecord::StatementInvalid) { Job.perform_later(1) }
       job = Job.new(1)
       raised(ActiveRecord::StatementInvalid) { ActiveJob.perform_all_later(job) }

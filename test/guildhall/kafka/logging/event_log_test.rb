@@ -214,7 +214,7 @@ class KafkaLoggingEventLogTest < GuildhallTest
               error: raised, type: "x", members: 2, change: 1, number: 1, pid: 5, status: "exit 0",
               reason: "r", place: :latest, messages: 3, message: "m", broker: "b:1", registry: "http://r:1", advice: nil, reminder: false, servers: "b:1", left: 5, signals: ["INT"], processes: 2,
               threads: [], consumer: "C", site: "c.rb:1", consumers: 2, task: "t", due: Time.at(0), position: 7, by: "ada", action: :replay, target: "d", why: nil,
-              outcome: "done", id: "1", args: {seconds: 1}, state: :deferred, limit: 10, put_off: 1, size: 3}
+              outcome: "done", id: "1", args: {seconds: 1}, state: :deferred, limit: 10, put_off: 1, size: 3, open: 1, jobs: 2}
     Guildhall::Kafka::Events::NAMES.each do |name|
       publish(name, level: "debug", **fields)
     rescue ArgumentError => error

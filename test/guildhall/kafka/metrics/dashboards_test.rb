@@ -32,6 +32,16 @@ class DashboardsTest < GuildhallTest
     assert_equal names.sort, panels.map { |expression| expression[/guildhall_[a-z_]+/].delete_suffix("_bucket") }.sort
   end
 
+  # Each process asks the same database.
+  def test_what_all_processes_say_is_not_added_up
+    shared = Guildhall::Kafka::Metrics::LIST.select(&:shared?)
+    assert_equal %w[outbox.messages outbox.seconds outbox.parked batches.open batches.jobs batches.seconds], shared.map(&:name)
+    queries = JSON.parse(printed("grafana"))["panels"].filter_map { |panel| panel["targets"]&.first&.fetch("expr") }
+    shared.each { |metric| assert_includes queries, "max (#{Guildhall::Kafka::Metrics::Prometheus.name_of(metric)})" }
+    assert_includes queries, "sum (guildhall_in_flight_messages)"
+    assert_includes printed("datadog"), "max:guildhall.outbox.messages{*}"
+  end
+
   private
 
   def assert_committed(system)

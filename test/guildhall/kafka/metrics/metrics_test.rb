@@ -362,6 +362,7 @@ class MetricsTest < GuildhallTest
     events.publish("messages.produced", topic: nil, size: 1, bytes: 2, seconds: 0.1, sync: true)
     events.publish("outbox.sent", topic: "t", size: 2)
     events.publish("outbox.measured", messages: 3, seconds: 0.5, parked: 1)
+    events.publish("batch.measured", open: 2, jobs: 9, seconds: 0.5)
     events.publish("lag.measured", partitions: [{**place, messages: 1, seconds: 0.5}], unknown: [])
   end
 end

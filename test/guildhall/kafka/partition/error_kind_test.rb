@@ -95,6 +95,15 @@ class KafkaErrorKindTest < GuildhallTest
     assert_equal [:contention] * names.size, kinds("#{names}.map { |name| kind(define(name).new) }")
   end
 
+  # By the number of the server's error, where Active Record has no class for it. For real: test/integration/bulk_upserts/guide.rb.
+  def test_a_row_that_another_transaction_has_changed_is_contention
+    assert_equal %i[contention other contention other], kinds(<<~RUBY)
+      ({"Trilogy::ProtocolError" => :error_code, "Mysql2::Error" => :error_number}.flat_map { |name, number|
+        [1020, 1064].map { |code| kind(caused(define("ActiveRecord::StatementInvalid"), define(name).new.tap { |one| one.define_singleton_method(number) { code } })) }
+      })
+    RUBY
+  end
+
   def test_the_cause_counts_where_a_library_wraps_it
     assert_equal %i[outage contention other other other], kinds(<<~RUBY)
       [kind(caused(define("Sequel::DatabaseError"), Errno::ECONNRESET.new)),

@@ -129,9 +129,30 @@ class TestingExpectationsTest < GuildhallTest
       -> { refute_dead_lettered(-> { self.class.elsewhere(1) }) } => /dead-lettered is asked of a topic .*, but a Proc was given/,
       -> { Guildhall::Kafka::Testing.offline { |producer| refute_dead_lettered(producer, payload: {"id" => 1}) } } => /Producer was given/,
       -> { refute_marked(nil) } => /marked is asked of a topic .*, but nothing was given/,
-      -> { assert_marked(orders, "1") } => /must be an Integer, not "1"/,
+      -> { assert_marked(orders, "1") } => /must be an Integer from 0 on, not "1"/,
+      -> { refute_marked(orders, -1) } => /must be an Integer from 0 on, not -1/,
+      -> { refute_marked(orders, 2) } => /2 messages cannot be marked: orders has got 1/,
       -> { assert_produced(orders, times: "1") } => /times: must be an Integer or a Range, not "1"/
     }.each { |wrong, text| assert_match text, assert_raises(Guildhall::ArgumentError, text.inspect, &wrong).message }
+  end
+
+  # Each of these would pass, whatever the consumer does.
+  def test_what_is_asked_before_anything_was_delivered_is_refused
+    require "guildhall/kafka/testing/rspec"
+    extend Guildhall::Kafka::Testing::RSpec
+
+    [-> { assert_marked(it) }, -> { refute_marked(it) }, -> { assert_marked(it, 0) }, -> { refute_marked(it, 1) }, -> { have_marked.matches?(it) },
+     -> { refute_dead_lettered(it) }, -> { assert_dead_lettered(it, times: 0) }, -> { have_dead_lettered.matches?(it) },
+     -> { refute_produced(it) }, -> { assert_produced(it, times: 0) }, -> { have_produced.matches?(it) }].each do |asks|
+      error = assert_raises(Guildhall::ArgumentError) { asks.call(topic("orders")) }
+      assert_match(/\Awhat was (marked|dead-lettered|produced) is asked of orders, and nothing was delivered to it: call deliver first\z/, error.message)
+    end
+    orders = topic("orders").tick # a consumer may produce there
+    refute_produced(orders)
+    assert_raises(Guildhall::ArgumentError) { refute_dead_lettered(orders) }
+    orders.deliver({"other" => 1})
+    assert_marked(topic("delayed").deliver("a"), 0)
+    refute_marked(orders, 0)
   end
 
   def test_a_payload_with_symbols_as_keys
