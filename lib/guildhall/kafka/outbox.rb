@@ -31,8 +31,17 @@ module Guildhall
       class MissingTablesError < ::RuntimeError
         include Error
 
-        def message = "the outbox has no tables: run bin/rails generate guildhall:outbox, and bin/rails db:migrate"
+        # @param generator [String] that makes it: "outbox" or "jobs"
+        def initialize(generator = "outbox")
+          super("the tables of guildhall:#{generator} are missing in the outbox's database: run bin/rails db:migrate; where db/migrate " \
+                "has no create_guildhall_#{generator}.rb, run bin/rails generate guildhall:#{generator} before it")
+        end
       end
+
+      # What an application is told that writes messages which it does not send.
+      # @api private
+      NOT_SENT = "config.outbox is not set: messages are written to the outbox, and no guildhall server with these settings sends them; " \
+                 "write config.outbox = true into config/guildhall.rb"
 
       class << self
         # Writes messages to the outbox: in the transaction at hand, or, where there is none, in one of their own. Does not wait for a
@@ -40,6 +49,7 @@ module Guildhall
         # @param messages [Hash, Array<Hash>] as {Producer#produce_async} takes them
         # @raise [Guildhall::ArgumentError] when one is none
         # @raise [Guildhall::EncodeError] and whatever the steps raise: nothing was written
+        # @raise [MissingTablesError] where the migration has not run
         # @raise [::ActiveRecord::ActiveRecordError] when the database refuses them
         def produce(messages)
           made = Kafka.producer.made(messages.is_a?(Hash) ? [messages] : messages)

@@ -36,13 +36,14 @@ module Guildhall
           # @param on_finish [::ActiveJob::Base] enqueued once, in the transaction that finishes the batch; performed at least once
           # @return [Batch] without a row where it has finished already
           # @raise [Guildhall::ArgumentError] for what is no such job, and for an `on_finish` with a time or with `unique_for`
+          # @raise [Outbox::MissingTablesError] where the migration has not run
           # @raise [::ActiveRecord::ActiveRecordError] when the database refuses: nothing was written
           def enqueue(jobs, on_finish:)
             jobs = jobs.to_a
             check(jobs, on_finish)
             message = Kafka.producer.made([on_finish.queue_adapter.message_of(on_finish)]).first
             transaction do
-              create!(size: 0, pending: 0, on_finish: MessagePack.encode(message)).add(jobs)
+              migrated("jobs") { create!(size: 0, pending: 0, on_finish: MessagePack.encode(message)) }.add(jobs)
             end
           end
 

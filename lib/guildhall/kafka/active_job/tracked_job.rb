@@ -22,10 +22,11 @@ module Guildhall
           # @param jobs [Array<::ActiveJob::Base>]
           # @param batch_id [Integer, nil] nil: they belong to none
           # @return [Array<::ActiveJob::Base>] those that are not to be enqueued: another one with their key is not done
+          # @raise [Outbox::MissingTablesError]
           # @api private
           def track(jobs, batch_id = nil)
             rows = jobs.to_h { |job| [job, row_of(job, batch_id)] }.compare_by_identity
-            refused = insert_rows(rows)
+            refused = migrated("jobs") { insert_rows(rows) }
             # In this order: who looks for a row that is not there before inserting it locks the gap on MySQL, and two who do so deadlock.
             return refused unless refused.any? && expire(refused.map { |job| rows[job][:unique_key] })
 

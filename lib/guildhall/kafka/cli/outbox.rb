@@ -48,7 +48,13 @@ module Guildhall
           "--json is for outbox status and list only" if @options[:json] && @action == "retry"
         end
 
-        def perform = act(Kafka::Outbox::Message)
+        def perform
+          @err.puts("guildhall: warning: #{Kafka::Outbox::NOT_SENT}") unless Kafka.config.outbox
+          messages = Kafka::Outbox::Message
+          messages.migrated { act(messages) }
+        rescue ::ActiveRecord::ActiveRecordError => error
+          raise CommandError, "the outbox's database: #{error.class}: #{error.message}"
+        end
 
         def act(messages)
           case @action
@@ -59,8 +65,6 @@ module Guildhall
             @out.puts("#{Printable.count(count, "message is", "messages are")} sent again")
           end
           nil
-        rescue ::ActiveRecord::ActiveRecordError => error
-          raise CommandError, "the outbox's database: #{error.class}: #{error.message}"
         end
 
         def print_status(status)

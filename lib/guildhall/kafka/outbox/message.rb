@@ -25,9 +25,12 @@ module Guildhall
 
         class << self
           # @param messages [Array<Hash>] checked ones, whose payloads are bytes
+          # @raise [MissingTablesError]
           def write(messages)
             now = Time.now
-            insert_all!(messages.map { |message| row_of(message).merge(created_at: now) }, record_timestamps: false)
+            rows = messages.map { |message| row_of(message).merge(created_at: now) }
+            migrated { insert_all!(rows, record_timestamps: false) }
+            Kafka.application.advise_once(NOT_SENT) unless Kafka.config.outbox
             notify
           end
 
