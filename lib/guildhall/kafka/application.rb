@@ -90,7 +90,7 @@ module Guildhall
         @lock = Mutex.new
         @changed = ConditionVariable.new
         @state = :initialized
-        @advisers = @on_failure = []
+        @advisers = @advised = @on_failure = []
         @stopper = @runtime = @routed = @own_pool = @changing = @reloading = @collector = @reporter = @at_exit = nil
         @workers = @own_process = nil
       end
@@ -225,6 +225,14 @@ module Guildhall
       # @yieldreturn [Array<String>] a line for each: what is wrong, with the numbers, and what to write instead
       def advise(&block)
         @advisers += [block]
+      end
+
+      # As what a block of {#advise} answers, but told now, and once. Any thread.
+      # @!visibility private
+      def advise_once(message)
+        return if @lock.synchronize { @advised.include?(message).tap { @advised += [message] } }
+
+        tell_advice(message)
       end
 
       # @return [Array<String>] what the blocks of {#advise} answer
@@ -405,9 +413,11 @@ module Guildhall
       def ask_advisers
         @advisers.each do |adviser|
           messages = ErrorBoundary.run(->(raised) { error(raised, "advise") }) { adviser.call }
-          [*messages].each { |message| publish("app.advised", message:, about: :settings, group: nil, topic: nil) }
+          [*messages].each { |message| tell_advice(message) }
         end
       end
+
+      def tell_advice(message) = publish("app.advised", message:, about: :settings, group: nil, topic: nil)
 
       # A stop waits for these threads, and may not be waited for by them: the one that starts or stops, the run's, the producer's.
       def own?(thread)

@@ -34,9 +34,15 @@ module Guildhall
         # @param what [String] is missing
         # @param generator [String] that makes its migration, without "guildhall:"
         def initialize(what = "the outbox has no tables", generator = "outbox")
-          super("#{what}: run bin/rails generate guildhall:#{generator}, and bin/rails db:migrate")
+          super("#{what}: run bin/rails db:migrate; where db/migrate has no migration for it, run bin/rails generate guildhall:#{generator} " \
+                "before that")
         end
       end
+
+      # What an application is told that writes messages which it does not send.
+      # @api private
+      NOT_SENT = "config.outbox is not set: messages are written to the outbox, and no guildhall server with these settings sends them; " \
+                 "write config.outbox = true into config/guildhall.rb"
 
       class << self
         # Writes messages to the outbox: in the transaction at hand, or, where there is none, in one of their own. Does not wait for a

@@ -32,7 +32,7 @@ class OutboxCheckTest < GuildhallTest
       ActiveRecord::Base.with_connection { |connection| connection.remove_column(Message.table_name, :options) }
       Guildhall::Kafka.start
       text = "the table guildhall_outbox_messages is that of an earlier version, without the column options: " \
-             "run bin/rails generate guildhall:outbox, and bin/rails db:migrate"
+             "run bin/rails db:migrate; where db/migrate has no migration for it, run bin/rails generate guildhall:outbox before that"
       equal({message: text, about: :settings, group: nil, topic: nil}, advised.pop(timeout: 60))
       Guildhall::Kafka.stop
       require "guildhall/kafka/admin/check"

@@ -56,6 +56,33 @@ class OutboxTest < GuildhallTest
     RUBY
   end
 
+  def test_a_migration_that_has_not_run_is_named
+    assert_outbox(<<~'RUBY')
+      [:guildhall_outbox_messages, :guildhall_outbox_shards].each { |name| ActiveRecord::Base.connection.drop_table(name) }
+      [-> { Outbox.produce(topic: "orders", payload: "a") }, -> { Message.explaining { Message.status } }].each do |call|
+        error = raised(Outbox::MissingTablesError, &call).message
+        equal([true, true], ["the table guildhall_outbox_messages is missing", "generate guildhall:outbox"].map { |text| error.include?(text) })
+      end
+      raised(ActiveRecord::StatementInvalid) { Message.explaining { ActiveRecord::Base.connection.execute("SELEC") } }
+    RUBY
+  end
+
+  def test_what_nobody_sends_is_told_once
+    assert_outbox(<<~'RUBY')
+      Guildhall::Kafka.config.outbox = false
+      told = []
+      Guildhall::Kafka.config.logger = nil
+      Guildhall::Kafka.instrumentation.subscribe("app.advised") { |event| told << event.payload[:message] }
+      2.times { Outbox.produce(topic: "orders", payload: "a") }
+      equal([1, true, 2], [told.size, told.first.end_with?("write config.outbox = true into config/guildhall.rb"), Message.count])
+      Guildhall::Kafka.reset
+      Guildhall::Kafka.configure { |config| config.kafka = {"bootstrap.servers": "127.0.0.1:1"}; config.outbox = true; config.logger = nil }
+      Guildhall::Kafka.instrumentation.subscribe("app.advised") { |event| told << event.payload[:message] }
+      Outbox.produce(topic: "orders", payload: "a")
+      equal(1, told.size)
+    RUBY
+  end
+
   # Who does not use the outbox does not load Active Record.
   def test_active_record_is_not_loaded_without_it
     code = 'require "guildhall/kafka"; Guildhall::Kafka.config.outbox = false; p defined?(ActiveRecord); Guildhall::Outbox; p Guildhall::Outbox.equal?(Guildhall::Kafka::Outbox)'

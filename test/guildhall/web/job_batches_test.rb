@@ -48,7 +48,7 @@ class WebJobBatchesTest < GuildhallTest
     assert_dashboard(<<~'RUBY')
       jobs = Array.new(3) { |number| Job.new(number) }
       batch = Batch.enqueue(jobs, on_finish: Job.new("last"))
-      TrackedJob.finish(jobs[0].job_id)
+      TrackedJob.finish(jobs[0].job_id, batch.id)
       page = "/jobs/batches/#{batch.id}"
       equal([[batch.id, 3, 1]], json("/jobs")["batches"].map { |one| one.values_at("id", "size", "done") })
       body = get("/jobs")

@@ -6,7 +6,7 @@ require_relative "../../support/job_outbox_program"
 require "guildhall/cli"
 require "stringio"
 
-RUN = "run bin/rails generate guildhall:%s, and bin/rails db:migrate"
+RUN = "run bin/rails db:migrate; where db/migrate has no migration for it, run bin/rails generate guildhall:%s before that"
 FILE = File.join(FOLDER, "application.rb").tap { |file| File.write(file, "") }
 Missing = Outbox::MissingTablesError
 Unique = Class.new(Job) do

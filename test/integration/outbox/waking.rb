@@ -39,3 +39,10 @@ equal(%w[first second third after].flat_map { |text| ["#{text} 0", "#{text} 1"] 
 one.stop(Guildhall::Clock.now + 60)
 Outbox.produce(topic: "orders", payload: "wakes it")
 equal(true, one.close(Guildhall::Clock.now + 60))
+
+# The database's own words for a table that is missing are understood, in a transaction, too.
+Outbox::Record.with_connection { |connection| connection.drop_table(:guildhall_outbox_messages) }
+Message.reset_column_information
+raised(Outbox::MissingTablesError) { Outbox.produce(topic: "orders", payload: "a") }
+raised(Outbox::MissingTablesError) { Outbox::Record.transaction { Outbox.produce_in_transaction(topic: "orders", payload: "a") } }
+raised(Outbox::MissingTablesError) { Message.explaining { Outbox::Record.connection.execute("SELECT * FROM guildhall_outbox_messages") } }

@@ -40,6 +40,7 @@ module Guildhall
           # @param on_finish [::ActiveJob::Base] enqueued once, in the transaction that finishes the batch; performed at least once
           # @return [Batch] without a row where it has finished already
           # @raise [Guildhall::ArgumentError] for what is no such job, and for an `on_finish` with a time or with `unique_for`
+          # @raise [Outbox::MissingTablesError] where the migration has not run
           # @raise [::ActiveRecord::ActiveRecordError] when the database refuses: nothing was written
           def enqueue(jobs, on_finish:)
             check([on_finish])

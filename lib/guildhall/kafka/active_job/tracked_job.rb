@@ -28,6 +28,7 @@ module Guildhall
           # @param jobs [Array<::ActiveJob::Base>]
           # @param batch_id [Integer, nil] nil: they belong to none
           # @return [Array<::ActiveJob::Base>] those that are not to be enqueued: another one with their key is not done
+          # @raise [Outbox::MissingTablesError]
           # @api private
           def track(jobs, batch_id = nil)
             rows = jobs.to_h { |job| [job, row_of(job, batch_id)] }.compare_by_identity

@@ -49,6 +49,7 @@ module Guildhall
         end
 
         def perform
+          @err.puts("guildhall: warning: #{Kafka::Outbox::NOT_SENT}") unless Kafka.config.outbox
           Kafka::Outbox::Message.explaining { act(Kafka::Outbox::Message) }
         rescue ::ActiveRecord::ActiveRecordError => error
           raise CommandError, "the outbox's database: #{error.class}: #{error.message}"

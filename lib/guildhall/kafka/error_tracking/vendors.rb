@@ -184,8 +184,9 @@ module Guildhall
           def consumed(call)
             return unless streams?
 
+            about = {type: "kafka", source: call.name, tags: {"group" => call.topic.group}}
             carriers(call, PATHWAY).each do |headers|
-              ::Datadog::DataStreams.set_consume_checkpoint(type: "kafka", source: call.name) { |name| headers[name] }
+              ::Datadog::DataStreams.set_consume_checkpoint(**about) { |name| headers[name] }
             end
           end
 

@@ -27,9 +27,11 @@ module Guildhall
 
         class << self
           # @param messages [Array<Hash>] checked ones, whose payloads are bytes
+          # @raise [MissingTablesError]
           def write(messages)
             now = Time.now
             explaining { insert_all!(messages.map { |message| row_of(message).merge(created_at: now) }, record_timestamps: false) }
+            Kafka.application.advise_once(NOT_SENT) unless Kafka.config.outbox
             notify
           end
 

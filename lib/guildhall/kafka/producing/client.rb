@@ -125,8 +125,7 @@ module Guildhall
           @users = 0
           @transactional = settings.key?(:"transactional.id")
           @events = Thread::SizedQueue.new(EVENTS_AT_ONCE)
-          @thread = Thread.new { take_reports }
-          @thread.name = THREAD_NAME
+          @thread = own_thread(THREAD_NAME) { take_reports }
           @tokens = Tokens.keeper(settings)
           @tokens&.add(self)
         end
@@ -241,6 +240,14 @@ module Guildhall
           Rdkafka::Bindings.rd_kafka_conf_destroy(config) if config
         end
 
+        # A child that is forked makes a client of its own: Puma, which looks for this variable, need not warn of the thread.
+        def own_thread(name, &)
+          Thread.new(&).tap do |thread|
+            thread.name = name
+            thread.thread_variable_set(:fork_safe, true)
+          end
+        end
+
         def take_reports
           tell(@sender.poll(POLL_SECONDS)) until @ending
           tell(@sender.poll(0))
@@ -251,7 +258,7 @@ module Guildhall
           events.each do |event|
             next call_listener(event) if %i[log statistics].include?(event.first)
 
-            @listening ||= Thread.new { call_listener(@events.pop) until @events.closed? && @events.empty? }.tap { it.name = LISTENER_NAME }
+            @listening ||= own_thread(LISTENER_NAME) { call_listener(@events.pop) until @events.closed? && @events.empty? }
             @events << event
           end
         rescue ::ClosedQueueError # Ruby's: the queue is one of threads

@@ -237,6 +237,18 @@ class ActiveJobBatchTest < GuildhallTest
     RUBY
   end
 
+  def test_a_migration_that_has_not_run_is_named
+    assert_jobs(<<~'RUBY')
+      %i[guildhall_tracked_jobs guildhall_job_batches].each { |name| ActiveRecord::Base.connection.drop_table(name) }
+      unique = Class.new(Job) { def self.name = "Unique" }
+      unique.guildhall_options unique_for: 60
+      [-> { Batch.enqueue([Job.new(1)], on_finish: Report.new("all")) }, -> { unique.perform_later(1) }].each do |call|
+        equal(true, raised(Outbox::MissingTablesError, &call).message.include?("bin/rails generate guildhall:jobs"))
+      end
+      equal([], stored)
+    RUBY
+  end
+
   private
 
   def assert_jobs(code) = assert_equal("", assert_ruby("load #{PROGRAM.dump}\n#{BATCH}\n#{code}", options: ["-W0"]))

@@ -36,6 +36,20 @@ class OutboxCommandTest < GuildhallTest
     RUBY
   end
 
+  def test_what_was_forgotten
+    assert_outbox(<<~'RUBY')
+      Guildhall::Kafka.config.outbox = false
+      status, _, err = guildhall("status")
+      equal([0, "guildhall: warning: #{Outbox::NOT_SENT}\n"], [status, err])
+      Guildhall::Kafka.config.outbox = true
+      ActiveRecord::Base.connection.drop_table(:guildhall_outbox_messages)
+      %w[status list retry].each do |action|
+        status, _, err = guildhall(action)
+        equal([1, "guildhall: #{Outbox::MissingTablesError.new.message}\n"], [status, err])
+      end
+    RUBY
+  end
+
   def test_wrong_usage
     assert_outbox(<<~'RUBY')
       {[] => "which command? One of status, list, retry", ["lst"] => "no command outbox lst; did you mean list?", ["list", "1"] => "unexpected argument: 1",

@@ -25,6 +25,17 @@ class KafkaProducingClientTest < GuildhallTest
     @before = native_threads
   end
 
+  # Else it would warn of them where an application has sent something before it forks.
+  def test_puma_takes_its_threads_for_safe
+    before = Thread.list
+    client = client { nil }
+    client.send(:tell, [[:failed]]) # the listener's thread comes with the first event
+    threads = (Thread.list - before).to_h { |thread| [thread.name, thread.thread_variable_get(:fork_safe)] }
+    assert_equal({"guildhall producer" => true, "guildhall producer's events" => true}, threads)
+  ensure
+    client&.close(now)
+  end
+
   def test_a_thread_that_is_killed_while_it_closes_a_client_leaves_nothing_behind
     client = client { nil }
     used = Thread::Queue.new
