@@ -5,7 +5,8 @@ module Guildhall
   # as a task or a pipeline's stage because it can be called.
   #
   # A codec implements `decode(bytes)`, and `encode(object)` where it can; it may offer `document(bytes)` (a lazy
-  # view) and {#native_decoder}.
+  # view), {#native_decoder}, a {#decode_batch} that is faster than one call for each, and `inline_reason`: a String
+  # that says why it runs in the main Ractor only.
   module Codec
     # @api private
     # @return [Symbol] the method that {#call} calls, for {Inspection}

@@ -179,7 +179,12 @@ module Guildhall
       def partitions = runtime&.partitions || []
 
       # What the process does now, and why: as data, for monitoring of your own; `/state` of the health port answers with it, and
-      # `guildhall top` shows it. No broker is asked.
+      # `guildhall top` shows it. No broker is asked. Within a version ("v") fields are only added; what is nil or empty is left out.
+      #
+      # A partition's "state" is the first that holds of: "left", "leaving", "denied" (a right is missing), "stalled", "blocked" (what it
+      # sends elsewhere does not arrive), "seeking", "backoff", "keys" (the limit of parked keys), "paused", "filter", "quiet", "sending",
+      # "working", "queued" (all runners are busy), "waiting". The "kind" of its last "error" is "counted", "outage", "contention" or
+      # "not_called" (raised before `consume`).
       # @return [Hash{String=>Object}] frozen, as JSON has it: see {Reporting::Report}
       def report = Reporting::Report.new(self, runtime).to_h
 

@@ -113,7 +113,9 @@ module Guildhall
 
         def define_options(options)
           super
-          options.on("--json", "a line of JSON for each topic or pattern; with --acls, for each grant")
+          options.on("--json", "a line of JSON for each topic or pattern; with --acls, for each grant. decoded_by: none (no",
+            "deserializer), in_reader (in C), in_pool (by workers where that is faster), or on_access (by the",
+            "thread that calls payload); not_on_workers says why")
           options.on("--acls", "the rights at the brokers that these routes need, as commands of kafka-acls.sh")
           options.on("--principal TYPE:NAME", "whom --acls grants them to (default: User: and the settings' sasl.username)")
           options.separator("\n#{ACLS_NOTES}")
