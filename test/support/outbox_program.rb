@@ -144,7 +144,10 @@ GeneratedMigrations.run("outbox")
 Outbox = Guildhall::Outbox
 Message = Outbox::Message
 Outbox::Shard.prepare
-Guildhall::Kafka.configure { |config| config.kafka = {"bootstrap.servers": "127.0.0.1:1"}; config.outbox = true }
+Guildhall::Kafka.configure do |config|
+  config.kafka = {"bootstrap.servers": "127.0.0.1:1"}
+  config.outbox = true
+end
 EVENTS = Thread::Queue.new
 Guildhall::Kafka.instrumentation.subscribe("outbox.parked", "outbox.sent", "outbox.measured", "error.occurred") { |event| EVENTS << [event.name, event.payload] }
 def events(name) = Array.new(EVENTS.size) { EVENTS.pop }.filter_map { |one, payload| payload if one == name }

@@ -33,9 +33,9 @@ module Guildhall
 
         # @param what [String] is missing
         # @param generator [String] that makes its migration, without "guildhall:"
-        def initialize(what = "the outbox has no tables", generator = "outbox")
-          super("#{what}: run bin/rails db:migrate; where db/migrate has no migration for it, run bin/rails generate guildhall:#{generator} " \
-                "before that")
+        def initialize(what, generator)
+          super("#{what}: run bin/rails db:migrate; where db/migrate has no migration for it, run bin/rails generate " \
+                "guildhall:#{generator} before that")
         end
       end
 

@@ -45,7 +45,7 @@ class OutboxCommandTest < GuildhallTest
       ActiveRecord::Base.connection.drop_table(:guildhall_outbox_messages)
       %w[status list retry].each do |action|
         status, _, err = guildhall(action)
-        equal([1, "guildhall: #{Outbox::MissingTablesError.new.message}\n"], [status, err])
+        equal([1, true, true], [status, err.start_with?("guildhall: the table guildhall_outbox_messages is missing"), err.include?("guildhall:outbox")])
       end
     RUBY
   end
