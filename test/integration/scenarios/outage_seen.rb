@@ -55,8 +55,8 @@ Scenario.run do
   recovered = lambda do |what|
     eventually("#{what}: broker.reachable") { drain(events).any? { |event| event.name == "broker.reachable" } }
     eventually("#{what}: ready again") { health.ready.ok? }
-    eventually("#{what}: lag is known again") { drain(events).reverse.find { |event| event.name == "lag.measured" }&.payload&.fetch(:partitions)&.any? }
     produce_to(name, 1, 10)
+    eventually("#{what}: lag is known again") { drain(events).reverse.find { |event| event.name == "lag.measured" }&.payload&.fetch(:partitions)&.any? }
   end
 
   drain(events)
