@@ -21,7 +21,7 @@ module Guildhall
   # Finds threads, Ractors and file descriptors that a piece of code leaves behind, and the memory by which the process has grown.
   # For tests, see also {LeakCheck::Minitest} and `guildhall/leak_check/rspec`; for processes in production, {.watch}.
   # Threads and Ractors are counted by the file and line of their block, without the main ones, those that Timeout, FFI and librdkafka
-  # start once and keep, and those of C libraries; file descriptors by what they lead to, and memory as resident bytes (both on Linux).
+  # start once and keep, and those of C libraries; file descriptors by their file or socket, and memory as resident bytes (both on Linux).
   # Main Ractor.
   module LeakCheck
     GRACE = 5 # seconds for what is about to end

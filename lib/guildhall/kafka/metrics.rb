@@ -15,7 +15,7 @@ module Guildhall
         # @return [String] the name in StatsD and OpenTelemetry
         def full_name = "guildhall.#{name}"
 
-        # Of the application's database: whoever adds up what its processes say counts it several times.
+        # Gauges of the application's database: every process reports the same number, so its maximum counts, not its sum.
         # @return [Boolean] whether all processes say the same
         def shared? = type == :gauge && name.start_with?("outbox.", "batches.")
       end

@@ -39,7 +39,7 @@ module Guildhall
         end
       end
 
-      # What an application is told that writes messages which it does not send.
+      # The warning to an application that writes messages and sends none.
       # @api private
       NOT_SENT = "config.outbox is not set: messages are written to the outbox, and no guildhall server with these settings sends them; " \
                  "write config.outbox = true into config/guildhall.rb"
@@ -68,6 +68,11 @@ module Guildhall
 
           produce(messages)
         end
+
+        # Asks the database.
+        # @return [Boolean] whether it has the table of Active Job's batches, which an application without them need not have
+        # @api private
+        def batches? = Kafka.const_defined?(:ActiveJob, false) && ActiveJob::Batch.fault.nil?
       end
 
       private

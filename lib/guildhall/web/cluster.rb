@@ -87,7 +87,7 @@ module Guildhall
       def batch(id) = (Kafka::ActiveJob::Batch.find_by(id:) if batches?)
 
       # @param hours [Integer] of minutes that are wanted
-      # @return [Reports::View] of what processes report; while brokers do not answer, of what they had reported
+      # @return [Reports::View] of processes' reports; while brokers do not answer, of the last ones
       def reports(hours: 1) = @reports.view(hours:).then { |view| @silence ? view.as_reported : view }
 
       # @return [String] the topic that they write to
@@ -137,7 +137,7 @@ module Guildhall
 
       # Pages do without a database that does not answer.
       def batches?
-        @application.config.outbox && Kafka.const_defined?(:ActiveJob, false) && Kafka::ActiveJob::Batch.fault.nil?
+        @application.config.outbox && Kafka::Outbox.batches?
       rescue ::ActiveRecord::ActiveRecordError
         false
       end

@@ -56,7 +56,7 @@ class JSONShippedGemTest < GuildhallTest
     assert_operator refused.to_i, :>, ROUNDS / 10, out
   end
 
-  # What docs/json.md says of older versions, and what they have otherwise that 3.1 has not, one line each.
+  # How older versions differ from 3.1, one line each: what docs/json.md says, and the rest.
   TABLE = <<~'RUBY'
     gem "json", Gem::Specification.select { |spec| spec.name == "json" && spec.default_gem? }.map(&:version).max.to_s
     require "json"

@@ -121,7 +121,7 @@ module Guildhall
             fault = Message.fault || Shard.fault and raise fault
 
             Shard.prepare
-            @batches = batches?
+            @batches = Outbox.batches?
             until stopping?
               tend
               sent = turn
@@ -264,9 +264,6 @@ module Guildhall
         end
 
         def measure(event) = (@application.publish(event, **yield.to_h) if @application.listening?(event))
-
-        # Whether the application has batches of jobs, whose table is beside the outbox's.
-        def batches? = Kafka.const_defined?(:ActiveJob, false) && ActiveJob::Batch.fault.nil?
 
         # A partition without a leader, say, holds up all shards of the turn.
         def tell_of_silence(topic)

@@ -160,7 +160,7 @@ class ActiveJobBatchTest < GuildhallTest
     RUBY
   end
 
-  # Whoever rescues what was raised, and commits, has not enqueued a part of the jobs.
+  # An application that rescues the error and commits has enqueued none of the jobs.
   def test_what_raises_has_written_nothing
     assert_jobs(<<~'RUBY')
       class Picky < Job
