@@ -2,7 +2,7 @@
 
 # What would a team rewrite this consumer in? The same topic of the same broker, payloads of 0.5, 5 and 25 KB in which nothing repeats, five fields of
 # each: Guildhall (columns, Documents, Hashes), Karafka and racecar beside Java (kafka-clients, Jackson), Go (confluent's client, encoding/json), Node (kafkajs)
-# and Python (confluent-kafka, orjson), as far as their toolchains are here. Runs take about a minute, so that a JVM is warm: who is slow reads fewer
+# and Python (confluent-kafka, orjson), as far as their toolchains are here. Runs take up to half a minute, so that a JVM is warm: who is slow reads fewer
 # messages. Lazy reading counts what was read: the five fields, and that the rest is valid JSON; it builds no object that is not read. The rows of
 # languages.limit say what nobody can exceed who uses librdkafka here: a consumer in C that takes the messages and reads none. KAFKA_LIBS
 # names the folder with the jars of kafka-clients and Jackson (the `libs` of Apache Kafka has both). Debian: default-jdk-headless, nodejs, npm, python3-confluent-kafka, golang-go and
@@ -21,7 +21,7 @@ class Languages
   SIZES = {"0.5 KB" => [500, 6_000_000, 2], "5 KB" => [5_000, 1_500_000, 4], "25 KB" => [25_000, 400_000, 6]}.freeze # bytes, messages, goal of Documents
   COLUMNS = {"0.5 KB" => [1.6, 0.75], "5 KB" => [2, 0.95], "25 KB" => [2, 0.95]}.freeze # goals: of the best, of the limit
   SAMPLE = 60 # times fewer, of which all have to read the same
-  SECONDS = 60 # that the measured run takes, at the rate of the sample; at most the whole topic
+  SECONDS = 30 # that the measured run takes, at the rate of the sample; at most the whole topic
   GEMS = %w[Karafka racecar].freeze
 
   def initialize(bench, servers)

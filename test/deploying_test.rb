@@ -69,7 +69,7 @@ class DeployingTest < GuildhallTest
     assert_equal "/live", probes.dig("startupProbe", "httpGet", "path"), "a broker that is down must not get pods killed"
     assert_equal [PORT], container["ports"].map { |port| port["containerPort"] }
     assert_equal ["health"], probes.values.map { |probe| probe.dig("httpGet", "port") }.uniq & container["ports"].map { |port| port["name"] }
-    assert_includes DEPLOYING, "ENV.fetch(\"HEALTH_PORT\", \"#{PORT}\")"
+    assert_includes DEPLOYING, "ENV.fetch(\"GUILDHALL_HEALTH_PORT\", \"#{PORT}\")"
     server = Guildhall::Kafka::Probes.new({host: "127.0.0.1", port: 0}, Guildhall::Kafka::Health.new(Guildhall::Kafka::Application.new)).start
     answers = probes.values.map { |probe| status(server.port, probe.dig("httpGet", "path")) }
     assert_empty answers - %w[200 503]
