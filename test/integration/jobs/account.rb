@@ -8,6 +8,7 @@ require "securerandom"
 require "tmpdir"
 ENV["QUEUE"] = "jobs-#{SecureRandom.hex(4)}"
 require_relative "../../support/outbox_program"
+require_relative "../../support/writing_thread"
 ENV["LINES"] = File.join(FOLDER, "lines")
 require "active_job"
 require "active_support/all"
@@ -38,6 +39,8 @@ def ended?(pid) = Process.wait(pid, Process::WNOHANG)
 
 # Batches, and unique jobs of few keys, which others enqueue at the same time.
 class Writer
+  include WritingThread
+
   attr_reader :batches, :taken, :refused, :deadlocks
 
   def initialize(number)
@@ -45,12 +48,6 @@ class Writer
     @batches = []
     @taken = []
     @refused = @deadlocks = @count = 0
-    @thread = Thread.new { write until @ended }
-  end
-
-  def finish
-    @ended = true
-    @thread.join
   end
 
   private
@@ -77,7 +74,7 @@ class Writer
 end
 
 begin
-  writers = Array.new(WRITERS) { |number| Writer.new(number) }
+  writers = Array.new(WRITERS) { |number| Writer.new(number).start }
   running = []
   STEPS.each do |step|
     running = [spawn_performer(step, rand(5..20).to_s), spawn_performer]
@@ -119,7 +116,7 @@ begin
 ensure
   if $!
     warn("#{Message.count} messages of the outbox, #{TrackedJob.count} jobs and #{Batch.count} batches are left, #{lines.size} lines are written:", log,
-      *lines.last(5).map { |words| words.join(" ") })
+      *lines.last(5).map { |words| words.join(" ") }, $!.full_message(highlight: false)) # last: a long output may have lost its beginning
   end
   running&.each do |pid|
     Process.kill(:KILL, pid)

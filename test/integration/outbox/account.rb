@@ -4,6 +4,7 @@
 # back, or held open while others go on; relays that are killed (-9) at every step, two at a time; what is in Kafka at the end is what was
 # committed, in order by key, some of it twice. Usage: account.rb SERVERS, with DATABASE in the environment.
 require_relative "../../support/outbox_program"
+require_relative "../../support/writing_thread"
 require "rbconfig"
 require "securerandom"
 
@@ -22,19 +23,14 @@ admin.close
 
 # Each key has one writer, whose transactions follow each other: numbers are written in order.
 class Writer
+  include WritingThread
+
   attr_reader :key, :committed
 
   def initialize(number)
     @key = "key #{number}"
     @committed = []
     @number = -1
-    @thread = Thread.new { write until @ended }
-    @thread.report_on_exception = true
-  end
-
-  def finish
-    @ended = true
-    @thread.join
   end
 
   private
@@ -63,7 +59,7 @@ def log = File.read(LOG).lines.last(40).join
 def ended?(pid) = Process.wait(pid, Process::WNOHANG)
 
 begin
-  writers = Array.new(KEYS) { |number| Writer.new(number) }
+  writers = Array.new(KEYS) { |number| Writer.new(number).start }
   running = []
   STEPS.each_slice(2) do |steps|
     running = steps.map { |step| spawn_relay(step, rand(1..3).to_s) }

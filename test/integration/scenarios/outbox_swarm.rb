@@ -8,6 +8,7 @@
 require "tmpdir"
 require_relative "../../support/generated_migrations"
 require_relative "../support/scenario"
+require_relative "../../support/writing_thread"
 
 OUTBOX_SWARM = <<~'RUBY'
   require "active_record"
@@ -27,6 +28,8 @@ RUBY
 
 # One key, whose transactions follow each other.
 class OutboxWriter
+  include WritingThread
+
   attr_reader :key, :committed
 
   def initialize(topic, number)
@@ -34,12 +37,6 @@ class OutboxWriter
     @key = "key #{number}"
     @committed = []
     @number = -1
-    @thread = Thread.new { write until @ended }
-  end
-
-  def finish
-    @ended = true
-    @thread.join
   end
 
   private
@@ -83,7 +80,7 @@ Scenario.run do
   running = -> { lock.synchronize { started.dup }.select { |pid| File.read("/proc/#{pid}/stat")[/\) (\S)/, 1] != "Z" rescue false } } # rubocop:disable Style/RescueModifier
   holders = -> { shard.where.not(lease: nil).pluck(:lease).map { |lease| lease[%r{:(\d+):\w+/\d+\z}, 1].to_i } }
   eventually("three processes") { running.call.size == 3 }
-  writers = Array.new(12) { |number| OutboxWriter.new(name, number) }
+  writers = Array.new(12) { |number| OutboxWriter.new(name, number).start }
   eventually("each of them relays") { (running.call - lock.synchronize { relayed.keys }).empty? }
 
   left = tried = 0
