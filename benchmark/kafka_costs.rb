@@ -20,8 +20,6 @@ class KafkaCosts
   # Of libruby's functions.
   KINDS = {"garbage collector" => /\A(?:rb_)?gc_|rgengc|sweep|mark|obj_free|heap_page|writebarrier/,
            "making objects" => /newobj|hash_dup|hash_copy|str_(?:enc_)?new|ary_new|float_new|data_typed/}.freeze
-  # Their workers' threads have the name of whichever thread has started them.
-  WITH_WORKERS = "Hashes"
 
   def initialize(bench, servers)
     @bench = bench
@@ -45,9 +43,8 @@ class KafkaCosts
       costs = costs_of(mode ? ProfiledContender.new("guildhall_consumer.rb", mode) : ProfiledContender.new("consumer.c", "raw"), kb, counts)
       together = costs.values_at(*PARTS.keys, OTHERS).sum
       limit ||= together
-      costs = costs.slice(*KINDS.keys) if name == WITH_WORKERS
       {"together" => together, **(mode ? costs : {})}.each { |part, cost| row("kafka_costs.#{kb}KB.#{name}.#{part}", cost, limit) }
-      cores(kb, name, costs, together) if mode && name != WITH_WORKERS
+      cores(kb, name, costs, together) if mode
     end
   end
 

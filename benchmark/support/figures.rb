@@ -112,7 +112,7 @@ class Bench
         rows: COSTS.transform_values { |name| ["kafka_costs.1KB.#{name}.%s", "a consumer in C"] }),
       "kafka_cores" => Table.new(head: "thousands of messages a second at most; cores that takes", columns: {"1 KB" => "1KB", "5 KB" => "5KB"},
         value: ->(row) { format("%.0f; %.1f", row["note"][/\d+/].to_f / 1000, row["ratio"]) },
-        rows: COSTS.except("a consumer in C that reads nothing", "Hashes").transform_values { |name| ["kafka_costs.%s.#{name}.cores", "its busiest thread"] }),
+        rows: COSTS.except("a consumer in C that reads nothing").transform_values { |name| ["kafka_costs.%s.#{name}.cores", "its busiest thread"] }),
       "languages" => Table.new(head: "thousands of messages a second", columns: ["0.5 KB", "5 KB", "25 KB"],
         value: ->(row) { format("%.3g", row["note"][/\A\d+/].to_f / 1000) },
         rows: LANGUAGES.transform_values { |name| ["languages.%s.#{name}", "Karafka"] }),

@@ -35,7 +35,7 @@ typedef enum {
     GUILDHALL_ENTRY_RAW,      /* not tried to decode, or left to Ruby */
     GUILDHALL_ENTRY_DECODED,  /* `result` holds data without an owner */
     GUILDHALL_ENTRY_WRAPPING, /* a Ractor is about to make a document of it */
-    GUILDHALL_ENTRY_WRAPPED,  /* a document has taken the data over */
+    GUILDHALL_ENTRY_WRAPPED,  /* it is made: a Document has taken the data over; or a whole value was made, and `result` holds the data still */
     GUILDHALL_ENTRY_INVALID   /* `result` says why */
 } guildhall_entry_state;
 
@@ -57,7 +57,7 @@ typedef struct guildhall_kafka_entry {
     /* Set when a Record takes the entry over, with the GVL. */
     VALUE topic;
     VALUE codec;    /* owns the decoder; false: not needed */
-    VALUE document; /* what was decoded: points into `bytes` and keeps the Record alive; false: there is none */
+    VALUE document; /* what was decoded: a Document points into `bytes` and keeps the Record alive; false: there is none */
     /* the payload, the key, then each header: its name ended by a zero byte, int64_t length (-1: null), value */
     uint8_t bytes[];
 } guildhall_kafka_entry;

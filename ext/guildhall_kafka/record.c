@@ -99,9 +99,16 @@ guildhall_kafka_entry *guildhall_kafka_entry_new(const guildhall_librdkafka *lib
     return entry;
 }
 
+/* Whether it owns what was decoded. Not asked while a Ractor wraps it. */
+static inline bool kafka_record_holds_data(const guildhall_kafka_entry *entry)
+{
+    guildhall_entry_state state = atomic_load_explicit(&entry->state, memory_order_acquire);
+    return state == GUILDHALL_ENTRY_DECODED || (state == GUILDHALL_ENTRY_WRAPPED && entry->result.data);
+}
+
 void guildhall_kafka_entry_free(guildhall_kafka_entry *entry)
 {
-    if (entry->state == GUILDHALL_ENTRY_DECODED) entry->drop(NULL, &entry->result);
+    if (kafka_record_holds_data(entry)) entry->drop(NULL, &entry->result);
     blocks->give(entry, entry->size);
 }
 
@@ -118,7 +125,7 @@ static void kafka_record_mark(void *pointer)
 /* What lies in a document is the document's. */
 size_t guildhall_kafka_entry_bytes(const guildhall_kafka_entry *entry)
 {
-    return entry->size + (entry->state == GUILDHALL_ENTRY_DECODED ? entry->result.size : 0);
+    return entry->size + (kafka_record_holds_data(entry) ? entry->result.size : 0);
 }
 
 static void kafka_record_free(void *pointer)
@@ -197,7 +204,7 @@ static VALUE kafka_record_wrap(VALUE self, guildhall_kafka_entry *entry)
     }
     RB_OBJ_WRITE(self, &entry->document, document);
     atomic_store(&entry->state, GUILDHALL_ENTRY_WRAPPED);
-    blocks->freed(size); /* the document has reported it now */
+    if (!entry->result.data) blocks->freed(size); /* the document has reported it now */
     return document;
 }
 
@@ -449,9 +456,10 @@ static bool kafka_record_columns_source(VALUE self, const guildhall_kafka_entry 
     if (state == GUILDHALL_ENTRY_RAW || state == GUILDHALL_ENTRY_INVALID || !columns->reads(entry->decoder)) return false;
     source->bytes = entry->bytes;
     source->length = entry->payload_length;
-    if (state == GUILDHALL_ENTRY_DECODED) source->data = entry->result.data;
-    if (!source->data) source->document = kafka_record_document(self); /* another Ractor may be about to take the data */
-    return true;
+    if (kafka_record_holds_data(entry)) source->data = entry->result.data;
+    if (source->data) return true;
+    source->document = kafka_record_document(self); /* another Ractor may be about to take the data */
+    return RB_TYPE_P(source->document, T_DATA); /* which a codec that is not lazy does not make */
 }
 
 /* What another processor has written, and this one comes to soon. */

@@ -29,5 +29,12 @@ module Guildhall
     def native_decoder
       nil
     end
+
+    # As {#native_decoder}, but of what {#call} returns where that is no Document.
+    # @return [Integer, nil] nil: the codec has none, or Ruby code has a part in its values, as in those of a subclass
+    # @api private
+    def value_decoder
+      nil
+    end
   end
 end

@@ -191,7 +191,6 @@ static VALUE document_decoder_build(const void *codec, guildhall_result *result,
     root_document *root = result->data;
     guildhall_view view = {root->codec, bytes, length, root + 1, NULL};
     VALUE made = root->codec->format->build(&view, root->document.position);
-    document_decoder_free(codec, result);
     RB_GC_GUARD(owner);
     return made;
 }

@@ -41,6 +41,13 @@ const guildhall_decoder *guildhall_json_value_decoder(VALUE task)
     return codec && NIL_P(codec->decimal_receiver) ? &codec->value_decoder : NULL;
 }
 
+/* The address of a decoder that makes the whole value; nil: Ruby code has a part in values. Of a subclass it is not said. */
+static VALUE json_codec_value_decoder(VALUE self)
+{
+    const guildhall_decoder *decoder = guildhall_json_value_decoder(self);
+    return decoder ? ULL2NUM((uint64_t)(uintptr_t)decoder) : Qnil;
+}
+
 static VALUE json_codec_document_of(const void *codec, VALUE source)
 {
     return guildhall_document_of(codec, guildhall_json_bytes(source), 0);
@@ -213,6 +220,8 @@ void guildhall_init_json(VALUE guildhall)
     rb_define_singleton_method(json, "decode", json_codec_decode, 1);
     rb_define_singleton_method(json, "call", json_codec_decode, 1);
     rb_define_singleton_method(json, "document", json_codec_document, 1);
+    rb_define_method(json, "value_decoder", json_codec_value_decoder, 0);
+    rb_define_singleton_method(json, "value_decoder", json_codec_value_decoder, 0);
     VALUE lazy = rb_define_class_under(json, "Lazy", rb_cObject);
     rb_define_alloc_func(lazy, json_codec_allocate);
     rb_undef_method(CLASS_OF(lazy), "new");

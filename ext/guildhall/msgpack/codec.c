@@ -28,6 +28,7 @@ static VALUE msgpack_codec_allocate(VALUE class)
     codec->rules = guildhall_msgpack_default_rules;
     codec->format = &guildhall_msgpack_documents;
     codec->decoder = guildhall_document_decoder(codec);
+    codec->value_decoder = guildhall_value_decoder(codec);
     return self;
 }
 
@@ -59,6 +60,15 @@ VALUE guildhall_msgpack_error(const void *codec, guildhall_outcome outcome, cons
     if (outcome.status == GUILDHALL_MSGPACK_NO_MEMORY) return guildhall_no_memory(); /* nothing is wrong with the payload */
     return guildhall_decode_error("MessagePack", guildhall_msgpack_status_text((guildhall_msgpack_status)outcome.status),
                                   outcome.error_offset, &path, bytes, length);
+}
+
+/* The address of a decoder that makes the whole value; nil: Ruby code has a part in values. Of a subclass it is not said. */
+static VALUE msgpack_codec_value_decoder(VALUE self)
+{
+    VALUE class = CLASS_OF(default_codec);
+    const guildhall_msgpack_codec *codec = self == class || rb_obj_class(self) == class ? msgpack_codec_of(self) : NULL;
+    bool native = codec && !codec->types && !codec->rules.allow_unknown_extensions;
+    return native ? ULL2NUM((uint64_t)(uintptr_t)&codec->value_decoder) : Qnil;
 }
 
 static VALUE msgpack_codec_decode(VALUE self, VALUE source) { return guildhall_msgpack_decode(msgpack_codec_of(self), source); }
@@ -100,6 +110,8 @@ void guildhall_init_msgpack(VALUE guildhall)
     rb_define_singleton_method(msgpack, "decode", msgpack_codec_decode, 1);
     rb_define_singleton_method(msgpack, "call", msgpack_codec_decode, 1);
     rb_define_method(msgpack, "document", msgpack_codec_document, 1);
+    rb_define_method(msgpack, "value_decoder", msgpack_codec_value_decoder, 0);
+    rb_define_singleton_method(msgpack, "value_decoder", msgpack_codec_value_decoder, 0);
     rb_define_singleton_method(msgpack, "encode", msgpack_codec_encode, 1);
     rb_define_singleton_method(msgpack, "document", msgpack_codec_document, 1);
     rb_gc_register_mark_object(default_codec = guildhall_codec_share(msgpack_codec_allocate(msgpack)));

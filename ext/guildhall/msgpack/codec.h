@@ -10,6 +10,7 @@ typedef struct {
     GUILDHALL_CODEC;
     guildhall_msgpack_rules rules;
     unsigned types : 1;          /* extension types are registered: Ruby knows them */
+    guildhall_decoder value_decoder; /* of the whole value */
 } guildhall_msgpack_codec;
 
 /* The payload as frozen, shareable objects. */

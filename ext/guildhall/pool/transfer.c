@@ -73,6 +73,7 @@ VALUE guildhall_transfer_open(VALUE slot, VALUE owner, const uint8_t *bytes, siz
     VALUE object;
     if (p->decoder) object = p->decoder->wrap(p->decoder->context, &p->result, owner, bytes, length);
     else object = guildhall_plain_read((const uint8_t *)(p->references + p->reference_count), p->references);
+    if (p->decoder && p->result.data) p->free(NULL, &p->result);
     pool_transfer_free(p);
     guildhall_transfers_gone(size);
     return object;

@@ -16,7 +16,7 @@ module Guildhall
     #
     # - `:none`: there is no deserializer; the payload is the bytes.
     # - `:in_reader`: the codec has a native decoder, which the reader runs while it reads, without the GVL. Stages
-    #   that follow run in the thread that asks for the payload.
+    #   that follow run in the thread that asks for the payload; it also makes the Hashes of a codec that is not lazy.
     # - `:in_pool`: batches are dispatched to the pool as they are read. With `parallel: true` workers run all of them, else the pool
     #   decides for each (see {Pool::Decision}).
     # - `:on_access`: in the thread that asks for the payload.
@@ -31,6 +31,12 @@ module Guildhall
       # The decoding stage of a pipeline whose payloads are Records: decodes each where its bytes lie.
       RecordDecoding = Data.define(:codec) do
         def call(record) = record.decode(codec)
+      end
+
+      # A codec that makes Hashes, as the reader has it: the reader parses the bytes, and the thread that asks for a payload makes the
+      # objects. Workers that make them cost more than they win while all Ractors share one garbage collector.
+      EagerCodec = Data.define(:codec) do
+        def native_decoder = codec.value_decoder
       end
 
       attr_reader :place
@@ -49,6 +55,7 @@ module Guildhall
         @metadata = @task && Callable.takes_metadata?(@task)
         codec = @pipeline ? @task.decoder : @task
         @native = codec if codec.respond_to?(:native_decoder) && codec.native_decoder
+        @native ||= @eager = eager(codec)
         @rest = @task.rest if @native && @pipeline
         @columns = {}.freeze
         @place = choose
@@ -59,7 +66,7 @@ module Guildhall
       def to_s
         case @place
         when :none then "nobody (no deserializer: payloads are Strings)"
-        when :in_reader then @rest ? "reader (C), then consumer thread#{because}" : "reader (C)"
+        when :in_reader then @rest || @eager ? "reader (C), then consumer thread#{because}" : "reader (C)"
         when :in_pool then @topic.parallel ? "workers" : "workers, or consumer thread where the pool finds it faster"
         else "consumer thread#{because}"
         end
@@ -73,8 +80,11 @@ module Guildhall
       # Whether payloads may be left out.
       def filtering? = @pipeline
 
-      # Whether the documents that the reader makes are the payloads.
+      # Whether the payloads are what the reader's decoder makes.
       def complete? = @rest.nil?
+
+      # Whether the payloads are Documents, which cost so little that those of a batch are made at once.
+      def documents? = complete? && @eager.nil?
 
       # Begins to decode a batch that was read. Does not block.
       # @param source [Object] whose batches take turns with other sources' in the pool
@@ -134,6 +144,11 @@ module Guildhall
         kept = @columns.size < COLUMNS_KEPT ? @columns : {}
         @columns = kept.merge(Ractor.make_shareable([paths, names.to_a], copy: true) => columns).freeze
         columns
+      end
+
+      # `parallel: true` wants workers.
+      def eager(codec)
+        EagerCodec.new(codec) if !@pipeline && !@topic.parallel && codec.respond_to?(:value_decoder) && codec.value_decoder
       end
 
       # Where stages in Ruby follow a native decoder, workers decode too: the reader is one thread, they are several.
@@ -292,7 +307,7 @@ module Guildhall
 
       # Another thread may have begun, and noted values, meanwhile.
       def begin_values
-        values = @decoded && @decoding.complete? ? @records.first.class.documents(@records) : Array.new(@records.size)
+        values = @decoded && @decoding.documents? ? @records.first.class.documents(@records) : Array.new(@records.size)
         @values ||= values
       end
 

@@ -31,7 +31,7 @@ module Guildhall
         @plugin = plugin
         @metadata = Callable.takes_metadata?(@task)
         @native = native?(@task)
-        @copies = !@metadata && !codec_of(@task).nil? # a native decoder takes a copy of what is not frozen
+        @copies = !@metadata && (@native || !codec_of(@task).nil?) # a decoder in C takes a copy of what is not frozen, where it keeps it
         @refused = false
         inspection = Inspection.of(@task)
         @keeps_state = inspection.keeps_state?
@@ -87,13 +87,15 @@ module Guildhall
       end
 
       # A Document alone is made in about the time that handing its payload over takes: workers gain nothing, and take a core from
-      # librdkafka.
+      # librdkafka. Hashes that workers make cost more than they win while all Ractors share one garbage collector.
       def workers?(settings)
         settings.parallel.nil? ? !@native : settings.parallel
       end
 
-      # Whether nothing written in Ruby follows a native decoder; what such a decoder makes is shareable.
+      # Whether nothing written in Ruby follows a decoder in C; what such a decoder makes is shareable.
       def native?(task)
+        return true if task.respond_to?(:value_decoder) && task.value_decoder
+
         !codec_of(task).nil? && !(task.is_a?(Pipeline) && task.rest)
       end
 

@@ -1,9 +1,11 @@
 # frozen_string_literal: true
 
+require "bigdecimal"
 require "test_helper"
 require "support/kafka_records"
 require "guildhall/kafka"
 require "guildhall/json"
+require "guildhall/msgpack"
 
 class KafkaDecodingTest < GuildhallTest
   include KafkaRecords
@@ -67,6 +69,29 @@ class KafkaDecodingTest < GuildhallTest
     }
     assert_equal places.keys, places.values.map(&:place)
     assert_equal [nil, Guildhall::JSON.lazy, nil, nil], places.values.map(&:codec)
+  end
+
+  class OwnJSON < Guildhall::JSON
+    def decode(bytes) = super.merge("own" => true)
+  end
+
+  def test_the_reader_parses_for_a_codec_that_makes_hashes
+    [Guildhall::JSON, Guildhall::JSON.new(symbolize_names: true), Guildhall::MessagePack, Guildhall::MessagePack.new(max_bytes: 100)].each do |codec|
+      made = decoding { deserializer codec }
+      assert_equal [:in_reader, "reader (C), then consumer thread", codec.value_decoder],
+        [made.place, made.to_s, made.codec.native_decoder]
+    end
+  end
+
+  # Workers make all of it, where they are wanted; and what Ruby code has a part in.
+  def test_codecs_that_make_hashes_on_workers
+    with_pool do |pool|
+      assert_equal "workers", decoding(pool) { deserializer(Guildhall::JSON) && deserializing(parallel: true) }.to_s
+      [OwnJSON.new, Guildhall::JSON.new(decimal_class: BigDecimal), Guildhall::JSON >> Guildhall.map(&:size),
+        Guildhall::MessagePack.new(allow_unknown_ext: true)].each do |task|
+        assert_equal :in_pool, decoding(pool) { deserializer task }.place
+      end
+    end
   end
 
   def test_what_follows_the_native_decoder_runs_on_workers_where_they_may_be_used

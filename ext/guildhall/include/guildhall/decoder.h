@@ -34,13 +34,13 @@ typedef struct guildhall_decoder {
 
     /* Without the GVL, from several native threads at once. Never raises, never allocates from Ruby. */
     guildhall_decoded (*decode)(const void *context, const uint8_t *bytes, size_t length, guildhall_result *result);
-    /* With the GVL. Makes a frozen, shareable object that takes over result->data; `bytes` lie in memory that
-     * `owner` keeps alive, unmoved and unchanged for as long as `owner` lives. Runs no Ruby code: a reader calls it between two polls. May
-     * raise NoMemoryError: then `free` still has to be called. */
+    /* With the GVL. Makes a frozen, shareable object, and leaves result->data NULL where that takes it over; else, or where this raises
+     * NoMemoryError, `free` still has to be called. `bytes` lie in memory that `owner` keeps alive, unmoved and unchanged for as long as
+     * `owner` lives. Runs no Ruby code: a reader calls it between two polls. */
     VALUE (*wrap)(const void *context, guildhall_result *result, VALUE owner, const uint8_t *bytes, size_t length);
     /* With the GVL. The exception (not raised) for a result that is GUILDHALL_INVALID. */
     VALUE (*error)(const void *context, const guildhall_result *result, const uint8_t *bytes, size_t length);
-    /* Drops a decoded result that will not be wrapped. With or without the GVL. The context is NULL where the codec may be gone. */
+    /* Drops a decoded result that nothing has taken over. With or without the GVL. The context is NULL where the codec may be gone. */
     void (*free)(const void *context, guildhall_result *result);
     /* With the GVL. All at once, where no other thread could use the GVL meanwhile: what the codec's `call` returns for the
      * frozen String, or raises. NULL: decode, then wrap or error, do as well. */
@@ -68,16 +68,16 @@ static inline const guildhall_decoder *guildhall_decoder_at(VALUE address)
     return decoder && decoder->abi == GUILDHALL_DECODER_ABI && decoder->size >= sizeof(guildhall_decoder) ? decoder : NULL;
 }
 
-/* With the GVL. As `wrap`; where that raises, the result is freed. */
+/* With the GVL. As `wrap`; nothing of the result is left. */
 static inline VALUE guildhall_decoder_wrap(const guildhall_decoder *decoder, guildhall_result *result, VALUE owner, const uint8_t *bytes,
                                            size_t length)
 {
     guildhall_wrapping of = {decoder, result, owner, bytes, length};
     int state = 0;
     VALUE value = rb_protect(guildhall_decoder_wrap_now, (VALUE)&of, &state);
-    if (!state) return value;
-    decoder->free(decoder->context, result);
-    rb_jump_tag(state);
+    if (result->data) decoder->free(decoder->context, result);
+    if (state) rb_jump_tag(state);
+    return value;
 }
 
 /* With the GVL. What the codec's `call` returns, or raises, for bytes that lie in `owner`; Qundef where only that can decode them. */

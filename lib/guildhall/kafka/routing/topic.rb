@@ -160,8 +160,8 @@ module Guildhall
           "makes bytes of an object that is produced to this topic: a codec, or any object that is called with it. nil: the " \
           "deserializer's codec, where it can encode. A topic with a serializer and no consumer is one that is only produced to"
         setting :parallel, nil, OptionRules.one_of(true, false, nil),
-          "true: payloads are decoded on the workers, unless the reader does it because the codec has a native decoder, and no stage " \
-          "in Ruby follows; false: never on the workers; nil: where it is faster",
+          "true: payloads are decoded on the workers, but for Documents that no stage in Ruby follows, which the reader makes; false: " \
+          "never on the workers; nil: where it is faster",
           written: %i[deserializing parallel], note: ->(parallel, _) { "parallel: #{parallel}" }
         setting :lazy, nil, OptionRules.one_of(:on_access, nil),
           "`:on_access`: each payload is decoded when it is asked for, and not before: for payloads that are rarely read",

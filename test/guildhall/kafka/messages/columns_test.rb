@@ -57,14 +57,19 @@ class KafkaMessagesColumnsTest < GuildhallTest
     Guildhall::Kafka::Messages::Batch.new(records, decoding.begin(records, self, decoded), topic, bytes:)
   end
 
-  def assert_same_rows(payloads, codec, paths, indexes: nil, **options)
-    native = native(payloads, codec.lazy, indexes:)
+  def assert_same_rows(payloads, codec, paths, **options)
+    made_by_hashes(payloads, codec, paths, **options) if codec.value_decoder
+    made_by_hashes(payloads, codec.lazy, paths, plain: codec, **options)
+  end
+
+  def made_by_hashes(payloads, codec, paths, plain: codec, indexes: nil, **options)
+    native = native(payloads, codec, indexes:)
     made = native.pluck(*paths, **options)
-    eager = plain(payloads, native.batch.first_offset, indexes:) { deserializer(codec) && deserializing(parallel: false) }
+    eager = plain(payloads, native.batch.first_offset, indexes:) { deserializer(plain) && deserializing(parallel: false) }
     assert_equal eager.pluck(*paths, **options), made
     columns = Guildhall::Columns.new(*paths)
     assert_equal native.each_with_index.map { |message, index| message.row_of(columns, index) }, made if options.empty?
-    native.each(&:payload) # Documents from now on
+    native.each(&:payload) # Documents, or Hashes, from now on
     assert_equal made, native.pluck(*paths, **options)
     made
   end
@@ -79,6 +84,56 @@ class KafkaMessagesColumnsTest < GuildhallTest
     packed = ORDERS.map { |text| text && Guildhall::MessagePack.encode(JSON.decode(text)) }
     assert_same_rows(packed, Guildhall::MessagePack, PATHS)
     assert_same_rows(Webhooks.texts.sample(60, random: Random.new(3)), JSON, ["action", "sender.login", "repository.owner", "$..id", ["commits", 0], :offset])
+  end
+
+  # What the reader has parsed stays with the Record: columns read it beside a thread, or a Ractor, that makes Hashes of it.
+  def test_hashes_are_made_while_columns_are_read
+    messages = native(ORDERS.compact * 20, JSON)
+    rows = messages.pluck("id", "$..n", "customer")
+    records = messages.records
+    others = Array.new(2) { Ractor.new(records) { |given| given.map { |record| record.document&.then { it.is_a?(Hash) ? it["id"] : it } } } }
+    threads = Array.new(2) { Thread.new { messages.map { |message| message.payload.then { it.is_a?(Hash) ? it["id"] : it } } } }
+    20.times { assert_equal rows, messages.pluck("id", "$..n", "customer") }
+    made = JSON.decode("[#{(ORDERS.compact * 20).join(",")}]").map { it.is_a?(Hash) ? it["id"] : it }
+    threads.each { |thread| assert_equal made, thread.value }
+    others.each { |ractor| assert_equal made.zip(records).map { |value, record| record.deferred? ? nil : value }, ractor.value }
+  end
+
+  def test_hashes_of_the_reader_are_those_of_the_codec_msgpack
+    packed = Webhooks.texts.sample(40, random: Random.new(5)).map { |text| Guildhall::MessagePack.encode(JSON.decode(text)) }
+    packed += [Guildhall::MessagePack.encode({1 => [nil, 2**63, 1.5, "é".b, :a]}), "\x81\xa1a".b, "\xc1".b, "\x01".b, packed.first + "x"]
+    [Guildhall::MessagePack, Guildhall::MessagePack.new(symbolize_names: true)].each { |codec| assert_payloads_of_the_codec(packed, codec) }
+  end
+
+  def test_hashes_of_the_reader_are_those_of_the_codec
+    [JSON, JSON.new(symbolize_names: true, allow_nan: true, allow_duplicate_key: true)].each do |codec|
+      texts = [*Webhooks.texts.sample(40, random: Random.new(5)), '{"a":1,"a":2}', '{"a":-Infinity}', "[1.5,-0,1e400,12345678901234567890123]", '{"\u00e9\n":"\ud83d\ude00"}', "{}", "[]", '"x"',
+        "{", "[1,", "", "nul", "\xff"]
+      assert_payloads_of_the_codec(texts, codec)
+    end
+  end
+
+  def assert_payloads_of_the_codec(payloads, codec)
+    native(payloads, codec).zip(payloads) do |message, payload|
+      wanted = codec.decode(payload)
+      assert_equal [wanted, true, true], [message.payload, message.payload.frozen?, Ractor.shareable?(message.payload)]
+      assert_same message.payload, message.payload
+    rescue Guildhall::DecodeError => expected
+      error = assert_raises(expected.class) { message.payload }
+      assert_equal [expected.message, expected.offset, expected.path, expected.excerpt], [error.message, error.offset, error.path, error.excerpt]
+    end
+  end
+
+  def test_hashes_survive_collections_and_compaction
+    under_gc_stress = native(ORDERS.compact * 2, JSON)
+    GC.stress = true
+    values = under_gc_stress.map(&:payload)
+    GC.stress = false
+    GC.compact if GC.respond_to?(:compact)
+    assert_equal ORDERS.compact.map { |text| JSON.decode(text) } * 2, values
+    assert_equal values.map { |value| value["id"] if value.is_a?(Hash) }, under_gc_stress.pluck("id")
+  ensure
+    GC.stress = false
   end
 
   def test_avro
