@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "test_helper"
+require "guildhall/msgpack"
 require "timeout"
 require "karafka"
 require "guildhall/karafka"
@@ -119,12 +120,14 @@ module Guildhall
         assert_equal 0, dispatched { assert_equal [2] * 20, fetched(['{"id":2}'] * 20, EVEN).map(&:payload) }
       end
 
-      def test_who_decodes_is_up_to_the_setting
-        deserializer = Karafka.parallel(Guildhall::JSON)
+      def test_hashes_are_left_to_the_consumer_unless_workers_are_asked_for
         big = [%({"text":"#{"x" * 1000}"})] * 100
-        {nil => 100, true => 100, false => 0}.each do |parallel, count|
+        {nil => 0, true => 100, false => 0}.each do |parallel, count|
           use(@pool, parallel:)
-          assert_equal count, dispatched { fetched(big, deserializer).each { |message| assert_equal 1000, message.payload["text"].size } }
+          [[Guildhall::JSON, big], [Guildhall::MessagePack, big.map { |text| Guildhall::MessagePack.encode(Guildhall::JSON.decode(text)) }]].each do |codec, payloads|
+            deserializer = Karafka.parallel(codec)
+            assert_equal count, dispatched { fetched(payloads, deserializer).each { |message| assert_equal 1000, message.payload["text"].size } }
+          end
         end
       end
 
