@@ -87,8 +87,8 @@ class KafkaDecodingTest < GuildhallTest
   def test_codecs_that_make_hashes_on_workers
     with_pool do |pool|
       assert_equal "workers", decoding(pool) { deserializer(Guildhall::JSON) && deserializing(parallel: true) }.to_s
-      [OwnJSON.new, Guildhall::JSON.new(decimal_class: BigDecimal), Guildhall::JSON >> Guildhall.map(&:size),
-        Guildhall::MessagePack.new(allow_unknown_ext: true)].each do |task|
+      own = [OwnJSON.new, Guildhall::JSON.new(decimal_class: BigDecimal), Guildhall::MessagePack.new(allow_unknown_ext: true)]
+      [*own, Guildhall::JSON >> Guildhall.map(&:size)].each do |task|
         assert_equal :in_pool, decoding(pool) { deserializer task }.place
       end
     end

@@ -56,7 +56,7 @@ Scenario.run do
     eventually("#{what}: broker.reachable") { drain(events).any? { |event| event.name == "broker.reachable" } }
     eventually("#{what}: ready again") { health.ready.ok? }
     produce_to(name, 1, 10)
-    eventually("#{what}: lag is known again") { drain(events).reverse.find { |event| event.name == "lag.measured" }&.payload&.fetch(:partitions)&.any? }
+    eventually("#{what}: lag is known again") { drain(events).reverse.find { |event| event.name == "lag.measured" }.then { |last| last && last.payload[:partitions].any? } }
   end
 
   drain(events)

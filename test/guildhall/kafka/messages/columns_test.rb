@@ -108,7 +108,7 @@ class KafkaMessagesColumnsTest < GuildhallTest
   def test_hashes_of_the_reader_are_those_of_the_codec
     [JSON, JSON.new(symbolize_names: true, allow_nan: true, allow_duplicate_key: true)].each do |codec|
       texts = [*Webhooks.texts.sample(40, random: Random.new(5)), '{"a":1,"a":2}', '{"a":-Infinity}', "[1.5,-0,1e400,12345678901234567890123]", '{"\u00e9\n":"\ud83d\ude00"}', "{}", "[]", '"x"',
-        "{", "[1,", "", "nul", "\xff"]
+               "{", "[1,", "", "nul", "\xff"]
       assert_payloads_of_the_codec(texts, codec)
     end
   end
