@@ -337,7 +337,7 @@ module Guildhall
       def repeat?(outcome) = @again && outcome.is_a?(Failure) && !outcome.fatal?
 
       def compute(index, record)
-        value = @decoded && !record.deferred? ? read(index, record) : @decoding.decode(record)
+        value = read?(record) ? read(index, record) : @decoding.decode(record)
         ended = true
         value
       rescue SignalException, ::Timeout::ExitException
@@ -346,10 +346,13 @@ module Guildhall
         ended = true
         Failure.of(error, index)
       ensure
-        @values[index] = Failure.fatal(index) unless ended || $ERROR_INFO # Thread.exit
+        # Thread.exit. The reader's decoder ends no thread: somebody else has, which says nothing about the payload.
+        @values[index] = Failure.fatal(index) unless ended || $ERROR_INFO || (@decoding.complete? && read?(record))
       end
 
-      # The reader has tried to decode it.
+      # Whether the reader has tried to decode it.
+      def read?(record) = @decoded && !record.deferred?
+
       def read(index, record)
         error = record.decode_error
         error ? Failure.of(error, index, @decoding.stage) : @decoding.finish(record.document, record)

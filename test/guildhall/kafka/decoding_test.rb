@@ -83,6 +83,26 @@ class KafkaDecodingTest < GuildhallTest
     end
   end
 
+  # Is ended by another thread while it makes the Hash.
+  EndedRecord = Data.define(:ended) do
+    def tombstone? = false
+    def deferred? = false
+    def decode_error = nil
+
+    def document
+      return {"a" => 1}.freeze unless ended.empty?
+
+      ended << true
+      Thread.exit
+    end
+  end
+
+  def test_a_thread_that_is_ended_while_it_makes_a_hash_says_nothing_about_the_payload
+    payloads = decoding { deserializer Guildhall::JSON }.begin([EndedRecord.new([])], :source, true)
+    Thread.new { payloads[0] }.join
+    assert_equal({"a" => 1}, payloads[0])
+  end
+
   # Workers make all of it, where they are wanted; and what Ruby code has a part in.
   def test_codecs_that_make_hashes_on_workers
     with_pool do |pool|

@@ -53,6 +53,14 @@ class KafkaDecodedPayloadsTest < GuildhallTest
     end
   end
 
+  # The first thread that asks for the value is killed meanwhile.
+  class KilledMeanwhile < PlainRecord
+    KILLS = Thread::Queue.new
+
+    def deferred? = false
+    def document = KILLS.empty? ? [1].freeze : KILLS.pop && Thread.current.kill
+  end
+
   STAGES = Guildhall::JSON.lazy >> Guildhall.map { |doc| doc["a"] }
 
   def test_nothing_is_decoded_before_it_is_asked_for_and_then_once
@@ -101,6 +109,14 @@ class KafkaDecodedPayloadsTest < GuildhallTest
         assert_equal [Guildhall::WorkerDiedError.name] * 2, outcomes.values_at(1, 3).map(&:error_class)
       end
     end
+  end
+
+  # The reader's decoder ends none: somebody else has.
+  def test_a_thread_that_is_killed_says_nothing_about_the_payload_that_the_reader_has_parsed
+    payloads = decoding { deserializer Guildhall::JSON }.begin([KilledMeanwhile.new(**records("[1]").first.to_h)], :source, true)
+    KilledMeanwhile::KILLS << true
+    assert_nil Thread.new { payloads[0] }.value
+    assert_equal [1], payloads[0]
   end
 
   def test_without_a_deserializer_the_payload_is_the_bytes
