@@ -148,7 +148,9 @@ module Guildhall
 
       # `parallel: true` wants workers.
       def eager(codec)
-        EagerCodec.new(codec) if !@pipeline && !@topic.parallel && codec.respond_to?(:value_decoder) && codec.value_decoder
+        return if @pipeline || @topic.parallel || !codec.respond_to?(:value_decoder) || !codec.value_decoder
+
+        Ractor.make_shareable(EagerCodec.new(codec)) # as the Records are, which refer to it
       end
 
       # Where stages in Ruby follow a native decoder, workers decode too: the reader is one thread, they are several.

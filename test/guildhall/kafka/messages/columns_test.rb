@@ -96,7 +96,7 @@ class KafkaMessagesColumnsTest < GuildhallTest
     20.times { assert_equal rows, messages.pluck("id", "$..n", "customer") }
     made = JSON.decode("[#{(ORDERS.compact * 20).join(",")}]").map { it.is_a?(Hash) ? it["id"] : it }
     threads.each { |thread| assert_equal made, thread.value }
-    others.each { |ractor| assert_equal made.zip(records).map { |value, record| record.deferred? ? nil : value }, ractor.value }
+    others.each { |ractor| assert_equal made.zip(records).map { |value, record| record.deferred? ? nil : value }, ractor_value(ractor) }
   end
 
   def test_hashes_of_the_reader_are_those_of_the_codec_msgpack
