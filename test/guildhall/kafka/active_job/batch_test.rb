@@ -77,6 +77,17 @@ class ActiveJobBatchTest < GuildhallTest
     RUBY
   end
 
+  # As the guide has it. Its jobs that come later are skipped, and on_finish is not enqueued.
+  def test_a_batch_that_is_given_up
+    assert_jobs(<<~'RUBY')
+      batch = Batch.enqueue([Job.new(1), Job.new(2)], on_finish: Report.new("never"))
+      batch.jobs.delete_all
+      batch.destroy
+      equal([[], []], perform_all)
+      equal([0, 0], [Batch.count, TrackedJob.count])
+    RUBY
+  end
+
   def test_many_jobs
     assert_jobs(<<~'RUBY')
       inserts = 0
