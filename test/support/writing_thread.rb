@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# What calls its `write` again and again in a thread of its own, until it is told to end.
+# Calls the `write` of who includes it again and again, in a thread, from `start` to `finish`.
 module WritingThread
   def start
     @thread = Thread.new { write until @ended }

@@ -65,9 +65,9 @@ VALUE guildhall_msgpack_error(const void *codec, guildhall_outcome outcome, cons
 /* The address of a decoder that makes the whole value; nil: Ruby code has a part in values. Of a subclass it is not said. */
 static VALUE msgpack_codec_value_decoder(VALUE self)
 {
-    VALUE class = CLASS_OF(default_codec);
-    const guildhall_msgpack_codec *codec = self == class || rb_obj_class(self) == class ? msgpack_codec_of(self) : NULL;
-    bool native = codec && !codec->types && !codec->rules.allow_unknown_extensions;
+    if (!guildhall_codec_native_values_p(self)) return Qnil;
+    const guildhall_msgpack_codec *codec = msgpack_codec_of(self);
+    bool native = !codec->types && !codec->rules.allow_unknown_extensions;
     return native ? ULL2NUM((uint64_t)(uintptr_t)&codec->value_decoder) : Qnil;
 }
 

@@ -57,8 +57,8 @@ module Guildhall
 
         # @!visibility private
         # Writes jobs to the outbox, in the transaction at hand or one of their own, and their {TrackedJob}s. Each is told whether it was
-        # taken, as with {#enqueue_all}. If anything raises, nothing is written and no job is told anything, even if the transaction at
-        # hand is committed.
+        # taken, as with {#enqueue_all}. Where anything raises, no job is told anything, and nothing is written, even if the caller rescues
+        # the error and commits.
         # @param messages [Hash{::ActiveJob::Base=>Hash}] of {#message_of}, where they are made already
         # @param batch_id [Integer, nil] of the {Batch} that they belong to
         # @yieldparam taken [Integer] how many were written; in the transaction
